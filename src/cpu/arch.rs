@@ -1,4 +1,5 @@
-//! The vector types and constants of x86, which the standard library has in a module for each width of its addresses.
+//! The vector types and constants of x86, which the standard library has in two modules: one for 32-bit and one for
+//! 64-bit addresses.
 
 #[cfg(target_arch = "x86")]
 pub(crate) use core::arch::x86::{

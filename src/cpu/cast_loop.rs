@@ -11,18 +11,18 @@ use super::source::{Numbers, Source};
 use super::word::Word;
 use crate::bits::packing::pack_bytes;
 
-/// The cast of one pair. Packed codes start at a byte on both sides. The pad bits that it writes are undefined.
+/// The cast of one pair. Packed codes start at a byte on both sides. Pad bits of the destination are undefined.
 pub(crate) trait CastLoop: Send + Sync {
     fn convert(&self, source: &[u8], destination: &mut [u8]);
 
-    /// Converts the beginning of the codes with non-temporal stores, if the loop has them. Returns how many bytes of each side
-    /// that is.
+    /// Converts the beginning of the codes with non-temporal stores, if the loop has them. Returns the numbers of
+    /// source and destination bytes that it converted.
     fn convert_past_caches(&self, _source: &[u8], _destination: &mut [u8]) -> [usize; 2] {
         [0, 0]
     }
 }
 
-/// The same codes.
+/// The cast between two types with the same codes.
 pub(crate) struct CopyCodes<I>(pub I);
 
 impl<I: Instructions + 'static> CastLoop for CopyCodes<I> {
@@ -30,7 +30,7 @@ impl<I: Instructions + 'static> CastLoop for CopyCodes<I> {
         destination.copy_from_slice(source);
     }
 
-    /// Faster than the C library's copies of large tensors. The design log has the figures.
+    /// This is faster than the C library's copies of large tensors. The design log has the figures.
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
         Steps(Portable(self.0), CopyLines).convert_past_caches(source, destination)
     }
@@ -54,8 +54,8 @@ impl<L: Lanes> Step<L> for CopyLines {
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
-    /// Whether there is a second loop, with non-temporal stores. It is worth its size for results of at least 16 bits, for
-    /// BOOL and for copies.
+    /// Whether there is a second loop, with non-temporal stores. The second loop is worth its size for results of at
+    /// least 16 bits, for BOOL from wider types, and for copies.
     const NON_TEMPORAL: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
@@ -93,13 +93,14 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
             #[inline(always)]
             || {
                 blocks = non_temporal::fill::<{ STEP / LINE }>(
-                    // If it is asked for outside this closure, the loop has 0.8 to 0.9 of the speed.
+                    // If `fill_order` is called outside this closure, the loop has 0.8 to 0.9 of the speed.
                     non_temporal::fill_order(),
-                    // The closure is a function of its own: what is computed outside would be no constant here.
+                    // This closure is compiled as a function of its own: a value that is computed outside would not be
+                    // a constant here, and `fill` needs constants.
                     (source, const { block::<L, T>()[0] }),
                     (destination, const { block::<L, T>()[1] / LINE }),
-                    // With `move` the step's values stay in registers. Otherwise each block loads them, for all the compiler
-                    // knows from memory that the last one was stored to.
+                    // With `move`, the step's values stay in registers. Without it, each block loads them again,
+                    // because the compiler cannot exclude that the stores of the block before changed them.
                     #[inline(always)]
                     move |source, made| {
                         for (source, made) in source.chunks_exact(T::READ).zip(made.chunks_exact_mut(T::WRITTEN)) {
@@ -115,7 +116,8 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
     }
 }
 
-/// `zeros!(bytes)` is so many zeros, at most [`STEP`], on the stack. To clear more takes as long as to convert a few elements.
+/// `zeros!(bytes)` is a slice of `bytes` zeros on the stack, at most [`STEP`]. It comes from the smallest of several
+/// arrays, because clearing a longer one takes as long as converting a few elements.
 macro_rules! zeros {
     ($bytes:expr) => {
         match $bytes {
@@ -146,13 +148,13 @@ fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut 
     destination.copy_from_slice(&made[..destination.len()]);
 }
 
-/// How many groups a step converts whose results have so many bits. Of 16 bits it makes a line: with AVX2, more do not fit into the
-/// registers of a loop with non-temporal stores.
+/// The number of groups that a step converts to results of `bits` bits. Results of 16 bits fill one line: with AVX2,
+/// more do not fit into the registers of a loop with non-temporal stores.
 const fn groups<L: Lanes>(bits: usize) -> usize {
     if L::PACKS && bits == 16 { LINE / 2 / L::COUNT } else { L::GROUPS }
 }
 
-/// The step of a source and of a sink of codes of at most 16 bits.
+/// The step of a source and a sink. The sink's codes have at most 16 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 
@@ -176,8 +178,8 @@ impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
         }
         let mut codes = [l.splat_u16(0); 8];
         if L::GROUPS == 8 && S::BITS == 32 && S::SIGNED && !S::NANS {
-            // The compiler does not unroll the loop below for INT32 on AVX2. It then waits longer for memory: 0.83 of
-            // the speed at 16 Mi elements.
+            // For INT32 with AVX2, the compiler does not unroll the loop below. A loop that is not unrolled waits
+            // longer for memory and has 0.83 of the speed at 16 Mi elements.
             codes = [codes!(0), codes!(1), codes!(2), codes!(3), codes!(4), codes!(5), codes!(6), codes!(7)];
         } else {
             for (i, codes) in codes[..L::GROUPS].iter_mut().enumerate() {
@@ -222,7 +224,7 @@ impl<L: Lanes, const SIGNED: bool> Step<L> for F16ToInt64<SIGNED> {
     }
 }
 
-/// Floats to integers of `BITS` bits, of which those of 32 bits are signed.
+/// Floats to integers of `BITS` bits. Integers of 32 bits are signed.
 #[derive(Clone, Copy)]
 pub(crate) struct ToInt<S, const BITS: usize, const SIGNED: bool>(pub S);
 
@@ -240,14 +242,15 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize, const SIGNED: bool> Step<L> for
     }
 }
 
-/// Codes of less than a byte. Another loop writes [`CODES`] of them, one in each byte, and then they are packed.
+/// The cast to codes of less than a byte. The loop `bytes` writes up to [`CODES`] codes, one in each byte, which are
+/// then packed.
 pub(crate) struct Packed {
     pub bytes: Box<dyn CastLoop>,
     pub from_bits: usize,
     pub to_bits: usize,
 }
 
-/// How many codes are packed at a time: few enough for the first-level cache, and a multiple of all groups.
+/// The number of codes that are packed at a time: few enough for the first-level cache, and a multiple of all groups.
 const CODES: usize = 2048;
 
 impl CastLoop for Packed {
@@ -262,8 +265,8 @@ impl CastLoop for Packed {
     }
 }
 
-/// The step of a function of one element. The compiler vectorises the loop. There is one with non-temporal stores if it makes words of at least
-/// `NON_TEMPORAL_FROM` bytes.
+/// The step of a function of one element. The compiler vectorises its loop. There is a loop with non-temporal stores if
+/// the function makes words of at least `NON_TEMPORAL_FROM` bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Map<S, D, F, const NON_TEMPORAL_FROM: usize>(F, PhantomData<(S, D)>);
 

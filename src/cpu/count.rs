@@ -15,7 +15,7 @@ const BLOCK: usize = 1024;
 /// Counts the losses of one cast, chunk by chunk.
 pub(crate) struct LossCounter {
     lost: Vec<(LostCodes, Option<LostResults>)>,
-    /// The sizes of the source's and of the result's codes.
+    /// The bits of the source's and of the result's codes.
     bits: [u32; 2],
     isa: Isa,
 }
@@ -56,7 +56,7 @@ impl LossCounter {
         counts
     }
 
-    /// The losses of source codes of at least 8 bits, which became `result`.
+    /// The losses of source codes of at least 8 bits whose results are `result`.
     pub(crate) fn count_cast(&self, source: &[u8], result: &[u8]) -> LossCounts {
         let mut counts = LossCounts::default();
         for (lost, results) in &self.lost {
@@ -64,6 +64,7 @@ impl LossCounter {
             let count = match results {
                 None => count_source(&lost.codes),
                 Some(LostResults { codes, others }) => {
+                    // The codes in `others` have the same results, but lost nothing.
                     match (count_codes(self.isa, result, self.bits[1], codes), others) {
                         (0, _) => 0,
                         (count, Others::None) => count,
@@ -95,8 +96,9 @@ fn count_codes(isa: Isa, codes: &[u8], bits: u32, range: &CodeRange) -> u64 {
     }
 }
 
-/// Counts the codes of one width that `$is_counted`. The count of a block is as wide as the codes, so that each lane of a
-/// vector has its own; a block is a whole number of vectors, and short enough for such a count.
+/// Counts the codes of one width for which `$is_counted` is true. The count of a block has the width of the codes, so
+/// that each lane of a vector has a count of its own. A block is a whole number of vectors, and so short that its count
+/// does not overflow.
 macro_rules! count_codes {
     ($code:ty, $block:literal, $packed:expr, $one:expr, $is_counted:expr) => {{
         let (codes, _) = $packed.as_chunks();
@@ -116,7 +118,8 @@ macro_rules! count_codes {
 macro_rules! count_in_range {
     ($code:ty, $block:literal, $packed:expr, $range:expr, $has_masks:expr) => {{
         let [mask, first, span] = [$range.mask, $range.first, $range.last - $range.first].map(|bits| bits as $code);
-        // Where LLVM does not know that it adds 1, it adds under a mask; else it makes a vector of the mask first.
+        // If LLVM does not know that the number is 1, it adds under a mask. Otherwise it makes a vector of the mask
+        // first.
         let one = if $has_masks { black_box(1) } else { 1 };
         if span == 0 {
             count_codes!($code, $block, $packed, one, |code: $code| code & mask == first)

@@ -17,14 +17,15 @@ impl X86V3 {
         Some(Self { v3: V3::try_new()?, f16c: Level::new().as_avx2()? })
     }
 
-    /// Runs `work`, a closure that is always inlined, in a function that is compiled for F16C. Elsewhere [`narrow`](Self::narrow) and
-    /// [`widen`](Self::widen) are calls.
+    /// Runs `work`, a closure that is always inlined, in a function that is compiled for F16C. In other functions,
+    /// [`narrow`](Self::narrow) and [`widen`](Self::widen) are calls.
     #[inline(always)]
     pub(crate) fn vectorize(self, work: impl FnOnce()) {
         self.f16c.vectorize(work);
     }
 
-    /// To nearest, ties to even, in any floating-point mode. NaN keeps its sign and the upper bits of its payload.
+    /// Rounds to nearest, ties to even, in any floating-point mode. NaN keeps its sign and the upper bits of its
+    /// payload.
     #[inline(always)]
     pub(crate) fn narrow(self, numbers: __m256) -> __m128i {
         narrow(self.f16c, numbers)

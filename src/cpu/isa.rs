@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::{V3, V4};
 
-/// Other processors have none of these.
+/// Other processors have neither of these instruction sets.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 use absent::{Absent as X86V3, Absent as X86V4};
 
@@ -16,8 +16,8 @@ use super::f16c::X86V3;
 use super::non_temporal::{self, Line};
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
-/// `avx512`. It is read once, at the first cast, by unit tests and by what is built with `--cfg wgpu_cast_isa`. Other builds
-/// read no environment.
+/// `avx512`. Unit tests and builds with `--cfg wgpu_cast_isa` read it once, at the first cast. Other builds do not read
+/// it.
 #[cfg(any(test, wgpu_cast_isa))]
 const FORCE: &str = "WGPU_CAST_ISA";
 
@@ -26,13 +26,13 @@ const FORCE: &str = "WGPU_CAST_ISA";
 pub(crate) enum Isa {
     /// What every processor of the target has.
     Portable,
-    /// x86-64-v3.
+    /// x86-64-v3, which has AVX2 and F16C.
     Avx2(X86V3),
-    /// x86-64-v4.
+    /// x86-64-v4, which has AVX-512 F, BW, CD, DQ and VL.
     Avx512(X86V4),
 }
 
-/// Proofs that this processor has x86-64-v4, and x86-64-v3 as every such processor.
+/// Proofs that this processor has x86-64-v4 and x86-64-v3. Every processor with the former has the latter.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct X86V4 {
@@ -47,8 +47,8 @@ impl X86V4 {
     }
 }
 
-/// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
-/// vector instructions, whichever the processor has beyond those.
+/// Whether a cast on the CPU takes about as long as copying the tensor to a GPU and the result back. It does on every
+/// target with vector instructions, whichever of them the processor has.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "devices are chosen by it"))]
 pub(crate) const fn is_fast() -> bool {
     cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
@@ -65,8 +65,8 @@ impl Isa {
     /// The instruction set that the environment names.
     ///
     /// # Panics
-    /// If it names one that does not exist or that this processor lacks: a test or a benchmark must not run on another
-    /// instruction set than the one it asked for.
+    /// If the environment names one that does not exist or that this processor lacks: a test or a benchmark must not
+    /// run on another instruction set than the one it asked for.
     #[cfg(any(test, wgpu_cast_isa))]
     fn forced() -> Option<Self> {
         let name = std::env::var_os(FORCE)?;
@@ -116,7 +116,7 @@ mod absent {
     }
 }
 
-/// The name of an instruction set, which exists on every processor.
+/// The name of an instruction set. Unlike [`Isa`], it exists for instruction sets that this processor lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum IsaName {
     Portable,
@@ -126,17 +126,17 @@ pub(crate) enum IsaName {
 
 /// An instruction set for which loops of portable code are compiled.
 pub(crate) trait Instructions: Copy + Send + Sync {
-    /// Whether comparisons make masks, under which other instructions work.
+    /// Whether comparisons give masks, which other instructions take.
     const HAS_MASKS: bool;
-    /// The lines that a loop with non-temporal stores makes at a time of steps that make less than one. The compiler vectorises so many steps:
-    /// with one line, DOUBLE to INT64 has a sixth of the speed.
+    /// The lines that a loop with non-temporal stores makes at a time if a step makes less than one line. The compiler
+    /// vectorises the steps of these lines together: with one line, DOUBLE to INT64 has a sixth of the speed.
     const LINES: usize;
 
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies lines to as many others, past the caches where that is possible. Only for `non_temporal::fill`, which has the
-    /// fence.
+    /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only for `non_temporal::fill`,
+    /// which ends with a fence.
     fn store_past_caches(self, lines: &[Line], destination: &mut [Line]);
 }
 
@@ -162,7 +162,7 @@ impl Instructions for Baseline {
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 impl Instructions for V3 {
     const HAS_MASKS: bool = false;
-    // More do not fit into the registers of casts that need many: with four, INT64 to FLOAT has 0.7 of the speed.
+    // More lines do not fit into the registers of casts that need many: with four, INT64 to FLOAT has 0.7 of the speed.
     const LINES: usize = 2;
 
     #[inline(always)]

@@ -1,9 +1,9 @@
 //! Operations on lanes. Sources and sinks are written once in these operations and run with every instruction set.
 //!
-//! A group is the elements that an instruction set converts at a time: 16 for AVX2, 32 for AVX-512, and one for
-//! portable code, whose loops the compiler vectorises. Each element of a group has one lane of 16 or of 32 bits. All
-//! methods are inlined into the loop of a pair, because a function that is not inlined there is compiled without the
-//! vector instructions.
+//! An instruction set converts a group of elements at a time: 16 with AVX2, 32 with AVX-512, and one with portable
+//! code, whose loops the compiler vectorises. Each element of a group has one lane of 16 or of 32 bits. All methods are
+//! inlined into the loop of a pair, because a function that is not inlined there is compiled without the vector
+//! instructions.
 
 /// Defines operations of one expression each, which are always inlined.
 macro_rules! operations {
@@ -57,15 +57,17 @@ pub(crate) mod portable;
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
 use super::non_temporal::Line;
 
+/// The lanes of an instruction set, with their operations.
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
     const COUNT: usize;
-    /// Groups that a step converts. Codes of at most 8 bits are stored together.
+    /// Groups that a step converts to codes of at most 8 bits, which are stored together.
     const GROUPS: usize;
-    /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one in each
+    /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one code in each
     /// byte.
     const PACKS: bool;
-    /// See [`Instructions::LINES`](super::isa::Instructions::LINES). Steps of several elements make whole lines.
+    /// See [`Instructions::LINES`](super::isa::Instructions::LINES). The default is for lanes whose steps make whole
+    /// lines.
     const LINES: usize = 1;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
     type U16: Copy;
@@ -75,14 +77,15 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// See [`for_f16`](Self::for_f16).
     type ForF16: Lanes + 'static;
 
-    /// Runs a loop, compiled for the instruction set. `work` is a closure that is always inlined.
+    /// Runs the loop `work`, compiled for the instruction set. `work` must be a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// The same lanes in loops that have the instructions of [`f16_to_f32`](Self::f16_to_f32) and [`load_f16`](Self::load_f16).
+    /// The same lanes, for loops that are compiled with the instructions of [`f16_to_f32`](Self::f16_to_f32) and
+    /// [`load_f16`](Self::load_f16).
     fn for_f16(self) -> Self::ForF16;
 
-    /// Copies lines to as many others, past the caches where that is possible. Only for `non_temporal::fill`, which has the
-    /// fence.
+    /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only for `non_temporal::fill`,
+    /// which ends with a fence.
     fn store_past_caches(self, lines: &[Line], destination: &mut [Line]);
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;
@@ -93,11 +96,12 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// The low and the high words of 64-bit elements.
     fn load_u64(self, bytes: &[u8]) -> [Self::U32; 2];
     fn store_u32(self, a: Self::U32, bytes: &mut [u8]);
-    /// Stores codes of 16 bits. `interleaved` says that they were narrowed from elements of 32 bits or more: narrowing
-    /// keeps the order of the elements only after [`unpack`](Self::unpack).
+    /// Stores codes of 16 bits. If `interleaved`, they are in the order that [`narrow`](Self::narrow) leaves. Otherwise
+    /// they are in the order of the elements: they come from elements of at most 16 bits, for which `narrow` after
+    /// [`unpack`](Self::unpack) restores the order.
     fn store_u16(self, interleaved: bool, codes: Self::U16, bytes: &mut [u8]);
-    /// Stores the codes of all groups, which have at most 8 bits; the bits above them must be zero. They come from elements of
-    /// `from_bits`: of more than 16 bits, they are in the order that [`narrow`](Self::narrow) leaves.
+    /// Stores the codes of all groups. Codes have `bits` bits, at most 8, and zeros above them. If they come from
+    /// elements of more than 16 bits (`from_bits`), they are in the order that [`narrow`](Self::narrow) leaves.
     fn store_bytes(self, bits: usize, from_bits: usize, codes: &[Self::U16], bytes: &mut [u8]);
 
     fn splat_u16(self, a: u16) -> Self::U16;
@@ -120,10 +124,10 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn abs_i16(self, a: Self::U16) -> Self::U16;
     /// `a`, negated in lanes whose top bit of `sign` is set. `a` must be 0 in lanes in which `sign` is 0.
     fn negate_u16(self, a: Self::U16, sign: Self::U16) -> Self::U16;
-    /// `a / 2^(down + below)` to nearest, ties to even; `powers` are those of [`powers`].
+    /// `a / 2^(down + below)` to nearest, ties to even; `powers` is what [`powers`] returns for `down`.
     fn round_shift_u16(self, a: Self::U16, below: Self::U16, down: u32, powers: [u8; 16]) -> Self::U16;
 
-    /// The bytes of a table at some indexes, which are less than 32.
+    /// The bytes of `table` at the indexes `index`, which must be less than 32.
     fn look_up_u16(self, table: [u8; 32], index: Self::U16) -> Self::U16;
 
     fn splat_u32(self, a: u32) -> Self::U32;
@@ -155,11 +159,12 @@ pub(crate) trait Lanes: Copy + Send + Sync {
 
     /// Lanes with the bits of `high` above those of `low`.
     fn unpack(self, low: Self::U16, high: Self::U16) -> Self::U32;
-    /// The low 16 bits of lanes less than 2^16.
+    /// The low 16 bits of lanes less than 2^16. With AVX2 the order changes: each half of the result has lanes of both
+    /// vectors.
     fn narrow(self, a: Self::U32) -> Self::U16;
-    /// Signed words, limited to the range of 16 bits.
+    /// Signed words, limited to the range of 16 bits, in the order of [`narrow`](Self::narrow).
     fn narrow_saturated(self, a: Self::U32) -> Self::U16;
-    /// 16-bit lanes with the same top bits.
+    /// 16-bit lanes whose top bits are the signs of the 32-bit lanes.
     #[inline(always)]
     fn narrow_signs(self, a: Self::U32) -> Self::U16 {
         self.narrow_saturated(a)
@@ -191,14 +196,15 @@ pub(crate) trait Lanes: Copy + Send + Sync {
         let [low, high] = self.load_u64(bytes);
         if SIGNED {
             let fits = self.equal_u32(high, self.sar_u32::<31>(low));
-            // The greatest integer; for a negative one, adding 1 makes it the least.
+            // The greatest integer. For negative integers, 1 is added, which wraps around to the least.
             let most = self.add_u32(self.shr_u32::<31>(high), self.splat_u32(i32::MAX as u32));
             self.select_u32(fits, low, most)
         } else {
             self.select_u32(self.equal_u32(high, self.splat_u32(0)), low, self.splat_u32(u32::MAX))
         }
     }
-    /// 64-bit integers to binary32. One from [`BOUND`] on, in either direction, gives some number from there on.
+    /// 64-bit integers to binary32. An integer with a magnitude of [`BOUND`] or more gives some number with the same
+    /// sign and a magnitude of `BOUND` or more.
     #[inline(always)]
     fn u64_to_bounded_f32<const SIGNED: bool>(self, bytes: &[u8]) -> Self::U32 {
         self.u32_to_bounded_f32::<SIGNED>(self.load_saturated_u64::<SIGNED>(bytes))
@@ -206,7 +212,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// As `u64_to_bounded_f32`, of 32-bit integers.
     #[inline(always)]
     fn u32_to_bounded_f32<const SIGNED: bool>(self, a: Self::U32) -> Self::U32 {
-        // The conversion takes signed words.
+        // The conversion takes signed words, so that large unsigned ones must be limited.
         self.i32_to_f32(if SIGNED { a } else { self.min_u32(a, BOUND) })
     }
     /// 32-bit integers to binary32, rounded to odd.
@@ -215,15 +221,15 @@ pub(crate) trait Lanes: Copy + Send + Sync {
         if SIGNED {
             return self.i32_to_f32(cut(self, a));
         }
-        // An integer from 2^31 on is halved, with a sticky bit.
+        // An integer from 2^31 on is halved, with a sticky bit. Adding 1 to the exponent doubles the result.
         let is_large = self.greater_i32(self.splat_u32(0), a);
         let half = self.or_u32(self.shr_u32::<1>(a), self.and_u32(a, self.splat_u32(1)));
         let bits = cut(self, self.select_u32(is_large, half, a));
         let raise = self.select_u32(is_large, self.splat_u32(1 << 23), self.splat_u32(0));
         self.add_u32(self.i32_to_f32(bits), raise)
     }
-    /// The low 16 bits of BFLOAT16's integer parts, or only those of `mask`; 0 for a value that does not fit 32 bits
-    /// and for NaN.
+    /// The low 16 bits of BFLOAT16's integer parts. Bits that are not in `mask` may be 0. The result is 0 for a value
+    /// that does not fit 32 bits and for NaN.
     #[inline(always)]
     fn bf16_to_i16(self, codes: Self::U16, mask: u16) -> Self::U16 {
         let integers = self.f32_to_i32(self.unpack(self.splat_u16(0), codes));
@@ -240,8 +246,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     }
 }
 
-/// The powers of two whose product with `x` has `x / 2^(down + below)` above its lowest 15 bits, for `below` from 0 to
-/// 7: their eight low bytes, then their high bytes.
+/// A power of two for each `below` from 0 to 7. Its product with `x` has `x / 2^(down + below)` above the lowest 15
+/// bits. The eight low bytes of the powers come first, then the eight high bytes.
 pub(crate) fn powers(down: u32) -> [u8; 16] {
     let mut powers = [0; 16];
     for below in 0..8 {
@@ -251,11 +257,12 @@ pub(crate) fn powers(down: u32) -> [u8; 16] {
     powers
 }
 
-/// Integers from this one on are out of range for every destination that `Int` without `ODD` serves.
+/// Integers with this magnitude or a larger one are out of range for every destination that `Int` without `ODD` serves.
 pub(crate) const BOUND: u32 = 1 << 24;
 
-/// Signed words that binary32 holds exactly. In words of more than 24 bits the lowest 7 bits are cut and leave a sticky
-/// bit. This rounds to odd in two's complement too, because it chooses the odd one of the two neighbours.
+/// Rounds signed words to odd, so that binary32 holds them exactly. In a word of more than 24 bits, the lowest 7 bits
+/// are cut, and the bit above them is set if any of them was set. This holds for negative words, too: of the two
+/// neighbours it chooses the odd one.
 #[inline(always)]
 pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
     let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
@@ -266,9 +273,9 @@ pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
 
 /// Rounds 64-bit integers to odd in 32-bit lanes.
 ///
-/// Each is reduced to a signed 32-bit integer: its lowest 32 bits, the 32 bits from bit 16 on, or its highest 32
-/// bits, whichever of these is the first to hold the number. A sticky bit stands for the bits below them. At least
-/// 14 significant bits remain, or all.
+/// Each integer is reduced to a signed 32-bit integer: its lowest 32 bits, its 32 bits from bit 16 on, or its highest
+/// 32 bits (31 of an unsigned integer). The first of these that holds the number is taken. A sticky bit stands for the
+/// bits below it. All significant bits remain, or at least 14.
 #[inline(always)]
 fn u64_to_odd_f32<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
     let moved = l.shl_u32::<16>(high);

@@ -1,5 +1,5 @@
-//! The loop of each conversion. It is made when it is first needed, and kept: a table takes longer to make than it takes to
-//! look a thousand codes up.
+//! The loops of conversions. A loop is made when it is first needed, and is then kept, because making a table takes
+//! longer than looking up a thousand codes.
 
 use std::sync::OnceLock;
 
@@ -12,10 +12,11 @@ use crate::types::element::ElementType;
 
 const TYPES: usize = ElementType::ALL.len();
 
-/// The loops of each pair of types. There are at most as many as sets of options that make a difference, which is six.
+/// The loops of each pair of types. A pair has at most six loops on an instruction set: one for each set of options
+/// that makes a difference.
 static KEPT: [[Next; TYPES]; TYPES] = [const { [const { OnceLock::new() }; TYPES] }; TYPES];
 
-/// The loop of one conversion, and the pair's other loops behind it.
+/// The loop of one conversion, and the next loop of the same pair.
 struct Kept {
     isa: IsaName,
     conversion: Conversion,
@@ -25,7 +26,7 @@ struct Kept {
 
 type Next = OnceLock<Box<Kept>>;
 
-/// The loop of a conversion. All threads share it. Finding it takes no lock.
+/// The loop of a conversion. All threads share it. Finding a loop that exists takes no lock.
 pub(crate) fn loop_of(conversion: &Conversion, isa: Isa) -> &'static dyn CastLoop {
     let make = || {
         let cast_loop = with_default_modes(|| new_loop(conversion, isa));

@@ -1,12 +1,12 @@
 //! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
-//! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
-//! about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise.
-//! The bits are the same in all cases.
+//! The CPU path needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has
+//! them. From about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says
+//! otherwise. The bits are the same in all cases.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
-/// Evaluates an expression with a constant that equals `$value`.
+/// Evaluates `$made` with a constant `$NAME` that equals `$value`.
 macro_rules! with_bool {
     ($NAME:ident = $value:expr, $made:expr) => {
         if $value {
@@ -19,7 +19,7 @@ macro_rules! with_bool {
     };
 }
 
-/// Evaluates an expression with the number of `$value`, which is a variant of `$Enum`.
+/// Evaluates `$made` with a constant `$NAME`: the number that the list has for `$value`, a variant of `$Enum`.
 macro_rules! with_number {
     ($NAME:ident = $value:expr, $Enum:ident { $($Variant:ident $number:expr),+ }, $made:expr) => {
         match $value {
@@ -79,14 +79,14 @@ use non_temporal::LINE;
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
 
-/// The number of elements that a thread gets at a time. For fewer than twice as many, starting threads costs more than
-/// they save.
+/// The number of elements that a thread gets at a time. For fewer than two chunks, starting threads costs more time
+/// than the threads save.
 const CHUNK: usize = 1 << 16;
 
-/// The number of elements that are cast before their losses are counted: they are still in the cache then.
+/// The number of elements that are cast before their losses are counted. The elements are then still in the cache.
 const COUNTED: usize = 1 << 13;
 
-/// The number of elements from which the destination is aligned.
+/// From this number of elements on, a cast begins with a few elements, so that the rest of the destination is aligned.
 const LONG: usize = 2048;
 
 /// Casts a tensor on the CPU. The result has the same shape.
@@ -97,10 +97,10 @@ const LONG: usize = 2048;
 ///
 /// # Strings
 /// Numbers become decimals without an exponent. Integers: `-12`. Floats: the fewest digits that read back as the same
-/// number, always with a fraction: `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`. DOUBLE and FLOAT16 are printed as
-/// themselves, all other floats as FLOAT. BOOL: `True` and `False`. FLOAT8E8M0 values read back exactly only with
-/// [`RoundMode::Nearest`](crate::RoundMode::Nearest), because their shortest FLOAT digits may be just above or below
-/// the power of two.
+/// number, always with a fraction: `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`. Digits of DOUBLE and FLOAT16 read back
+/// as the same number of that type, digits of all other floats as the same FLOAT. BOOL: `True` and `False`. FLOAT8E8M0
+/// values read back exactly only with [`RoundMode::Nearest`](crate::RoundMode::Nearest), because their shortest FLOAT
+/// digits may be just above or below the power of two.
 ///
 /// Strings are parsed as decimals such as `12` and `-.5e-3`, or as `inf`, `infinity` or `nan` in any case, with an
 /// optional sign and surrounding ASCII white space. The exact decimal value is rounded once to a float type. For
@@ -137,9 +137,9 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// layout of [`Tensor`]. Bits after the last code in the last byte become zero.
 ///
 /// `destination` must have exactly the size of the result, [`ElementType::packed_bytes`]. It may start at any address.
-/// Reusing memory is faster than [`cast`]: new pages take about as long as the cast, and ordinary pages of 4 KiB several
-/// times as long. On some processors, large results are stored past the caches. That is faster if the memory has been used before, and slower if
-/// not.
+/// Reusing memory is faster than [`cast`], because the system needs time to provide new memory: about as long as the
+/// cast with huge pages, and several times as long with ordinary pages of 4 KiB. On some processors, large results are
+/// stored past the caches. That is faster into memory that has been used before, and slower into new memory.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
@@ -160,12 +160,12 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
     cast_bytes(&spec, tensor.packed()?, tensor.len(), destination)
 }
 
-/// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before,
-/// and the results are those of [`cast`]. The destination is written as by [`cast_into`].
+/// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. The source is not copied
+/// first, and the results are those of [`cast`]. The destination is written as by [`cast_into`].
 ///
-/// `source` and `destination` have exactly the bytes of `len` elements, [`ElementType::packed_bytes`], in the layout of
-/// [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become zero in
-/// the destination.
+/// `source` and `destination` must have exactly the bytes of `len` elements, [`ElementType::packed_bytes`], in the
+/// layout of [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become
+/// zero in the destination.
 ///
 /// # Errors
 /// [`Error::ElementWidth`] if either type is STRING; [`Error::Shape`] if a size overflows or the source has another
@@ -181,7 +181,7 @@ pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut 
     Ok(())
 }
 
-/// The conversion of `len` packed codes, whose source and destination have as many bytes as they must.
+/// The conversion of `len` packed codes, or an error if source or destination has the wrong number of bytes.
 fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Result<Conversion, Error> {
     let CastSpec { from, to, options } = *spec;
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
@@ -202,8 +202,9 @@ fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Re
 /// Casts as [`cast_bytes`], and counts what is lost.
 ///
 /// Each piece is counted while it is in the cache, which costs much less than reading it from memory again. Counting
-/// reads the codes of the source, or those of the result where they are shorter and tell the same.
-/// [`count_losses`] counts alone, for results that come from a GPU.
+/// reads the codes of the source. For some casts to shorter floats, it reads the codes of the result first, and those
+/// of the source only if the result does not show how much is lost. [`count_losses`] counts without casting, for
+/// results that come from a GPU.
 ///
 /// ```
 /// use wgpu_cast::{CastSpec, ElementType, cpu};
@@ -222,7 +223,7 @@ pub fn cast_counted(spec: &CastSpec, source: &[u8], len: usize, destination: &mu
     let conversion = checked(spec, source, len, destination.len())?;
     let counter = LossCounter::new(&conversion, Isa::best());
     if spec.from.code_bits() < 8 {
-        // Only the end of the tensor says which codes of its last byte are elements.
+        // Only `len` tells which codes of the last byte are elements, so the whole tensor is counted at once.
         convert(&conversion, Isa::best(), len, source, destination);
         return Ok(counter.count(source, len));
     }
@@ -251,8 +252,8 @@ pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCo
 
 /// The largest relative error that a cast makes by rounding, given `len` packed codes before and after it.
 ///
-/// The relative error of a value is |result − value| / |value|, in binary64. Values that are 0, infinite or NaN before or
-/// after the cast have none, and neither do those that [`LossCounts`] has as saturated or out of range. If no value is
+/// The relative error of a value is |result − value| / |value|, in binary64. A value has no error if it is 0, infinite
+/// or NaN before or after the cast, or if [`LossCounts`] counts it as saturated or out of range. If no value is
 /// rounded, the result is 0.
 ///
 /// ```
@@ -273,13 +274,13 @@ pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result
     relative_error::largest(&conversion, source, len, result)
 }
 
-/// Bytes of a tensor of `len` elements.
+/// The bytes of `len` elements, or an error with `shape` if the number overflows.
 fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Result<usize, Error> {
     let bytes = element_type.packed_bytes(len as u64).and_then(|bytes| usize::try_from(bytes).ok());
     bytes.ok_or_else(|| Error::shape_overflow(element_type, shape))
 }
 
-/// Converts `elements` packed codes, on all threads where there are enough.
+/// Converts `elements` packed codes, on all threads if there are enough elements.
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
     let cast_loop = loop_of(conversion, isa);
     convert_by(conversion, elements, source, destination, |source, destination| {
@@ -287,7 +288,7 @@ fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], de
     });
 }
 
-/// As [`convert`], past the caches. For new memory this is slower: the system has just written its pages.
+/// As [`convert`], with non-temporal stores. These are slower into new memory, whose pages the system has just written.
 fn convert_past_caches(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
     let cast_loop = loop_of(conversion, isa);
     convert_by(conversion, elements, source, destination, |source, destination| {
@@ -298,8 +299,8 @@ fn convert_past_caches(conversion: &Conversion, isa: Isa, elements: usize, sourc
     });
 }
 
-/// Converts `elements` packed codes by `work`, which gets parts of the source and of the destination, on all threads where
-/// there are enough.
+/// Converts `elements` packed codes by calls of `work`, each with a part of the source and of the destination, on all
+/// threads if there are enough elements.
 fn convert_by(
     conversion: &Conversion,
     elements: usize,
@@ -318,13 +319,16 @@ fn convert_by(
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 
-/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`],
-/// since writing a vector across two lines takes as long as writing two, and loops with non-temporal stores write lines only. There are fewer
-/// than [`LONG`] such elements, and none if no number of elements leads to a multiple: elements of 2 and 6 bits start at a byte
-/// by fours only.
+/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`].
+/// Writing a vector across two lines takes as long as writing two vectors, and loops with non-temporal stores write
+/// whole lines only.
+///
+/// There are fewer than [`LONG`] such elements. Both numbers are 0 if no number of elements leads to a multiple, as for
+/// 16-bit codes at an odd address.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
     let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
+    // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
     let step = [1, 2].into_iter().find(whole).unwrap_or(4);
     let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
     let address = destination.as_ptr().addr();

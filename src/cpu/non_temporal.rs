@@ -1,7 +1,7 @@
 //! Stores past the caches: non-temporal stores.
 //!
-//! An ordinary store first reads the line of memory that it changes. A non-temporal store does not, so that a result larger
-//! than the caches takes less time. It is not in the caches afterwards.
+//! An ordinary store first reads the line of memory that it changes. A non-temporal store does not, which saves time
+//! for results that are larger than the caches. The result is not in the caches afterwards.
 
 use std::hint::black_box;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// The size of a cache line and of the longest vectors, in bytes.
 pub(super) const LINE: usize = 64;
 
-/// A cache line of bytes, which is aligned.
+/// An aligned cache line.
 #[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u8; LINE]);
@@ -26,12 +26,12 @@ impl Line {
 /// Whether loops have non-temporal stores on this target.
 pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 
-/// The size of a source and its result in bytes, together, from which non-temporal stores were measured to be faster on all
-/// threads, even if the result is read at once.
+/// The bytes of a source and its result together from which non-temporal stores are faster on all threads. This was
+/// measured, also with results that are read at once.
 const LEAST: usize = 48 << 20;
 
-/// Whether non-temporal stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
-/// has been used before: on Intel's processors (Emerald Rapids), and on AMD's Zen 3, Zen 4 and Zen 5.
+/// Whether non-temporal stores are faster from `source` to `destination` bytes, if the memory of the result has been
+/// used before. This was measured on Intel's processors (Emerald Rapids), and on AMD's Zen 3, Zen 4 and Zen 5.
 pub(super) fn is_faster([source, destination]: [usize; 2]) -> bool {
     EXISTS && source + destination >= LEAST && is_faster_on(processor())
 }
@@ -58,15 +58,16 @@ struct Processor {
 /// The order in which a loop with non-temporal stores fills its blocks, and loads its source.
 #[derive(Clone, Copy)]
 pub(super) struct FillOrder {
-    /// How many runs of blocks are filled in turns.
+    /// The number of runs of blocks that are filled in turns.
     pub runs: usize,
-    /// How far ahead of a loop its source is loaded into the caches, in bytes. Non-temporal stores leave the processor too few
-    /// loads in flight otherwise: on Zen 4, DOUBLE to FLOAT with AVX2 has a third of the speed without.
+    /// The distance, in bytes, at which the source is loaded into the caches ahead of the loop. Without it,
+    /// non-temporal stores leave the processor too few loads in flight: on Zen 4, DOUBLE to FLOAT with AVX2 has a third
+    /// of the speed.
     pub ahead: usize,
 }
 
-/// The fastest order that was measured: on Intel's processors, on AMD's Zen 5, and on Zen 3 and Zen 4, whose order others have,
-/// too. The design log has the figures.
+/// The fastest order that was measured on Intel's processors, on AMD's Zen 5, or on Zen 3 and Zen 4. All other
+/// processors have the order of the last two. The design log has the figures.
 pub(super) fn fill_order() -> FillOrder {
     fill_order_on(processor())
 }
@@ -80,12 +81,14 @@ fn fill_order_on(Processor { vendor, family }: Processor) -> FillOrder {
     }
 }
 
-/// Fills a destination with blocks of `lines` lines, at most `MOST`, which `convert` makes of blocks of `read` bytes of
-/// a source, and `store` stores. Returns how many blocks it filled from the start: all whole ones that both have, but for
-/// fewer than there are runs, and none if the destination is not aligned.
+/// Fills `destination` with blocks of `lines` lines, at most `MOST`. `convert` makes a block of `read` bytes of
+/// `source`, and `store` stores it.
 ///
-/// `read` and `lines` must be constants where this is inlined. Only then does the compiler keep a block in registers; through the
-/// stack it takes up to ten times as long.
+/// Returns the number of blocks that it filled from the start: the whole blocks that both sides have, rounded down to a
+/// multiple of `runs`. It is 0 if the destination is not aligned.
+///
+/// `read` and `lines` must be constants where this is inlined. Otherwise the compiler keeps blocks on the stack instead
+/// of in registers, and the loop takes up to ten times as long.
 #[inline(always)]
 pub(super) fn fill<const MOST: usize>(
     FillOrder { runs, ahead }: FillOrder,
@@ -94,17 +97,20 @@ pub(super) fn fill<const MOST: usize>(
     mut convert: impl FnMut(&[u8], &mut [u8]),
     store: impl Fn(&[Line], &mut [Line]),
 ) -> usize {
-    // Dropped when this returns or panics. Until then nothing else sees the destination, which is borrowed.
+    // The fence is dropped when this function returns or panics. Until then, nothing else sees the destination, because
+    // it is borrowed.
     let _fence = Fence;
-    // This aligns the stack. Otherwise a vector that does not fit into the registers may lie across two pages. Then its store
-    // waits for all non-temporal stores before it: DOUBLE to INT64 had a fifth of the speed on Zen 3.
+    // The aligned variable aligns the stack. Otherwise a vector that does not fit into the registers may lie across two
+    // pages. Then its store waits for all non-temporal stores before it: DOUBLE to INT64 had a fifth of the speed on
+    // Zen 3.
     let mut aligned = Line::ZERO;
     black_box(&mut aligned);
     let whole = destination.len() / LINE * LINE;
     let Ok(destination) = <[Line]>::mut_from_bytes(&mut destination[..whole]) else { return 0 };
     let turns = (source.len() / read).min(destination.len() / lines) / runs;
     let blocks = turns * runs;
-    // With these lengths each block needs one check. Twenty more instructions for each cost a fifth of the speed of FLOAT16 to FLOAT.
+    // With these lengths, each block needs one check of bounds. Twenty more instructions for each block cost a fifth of
+    // the speed of FLOAT16 to FLOAT.
     let (source, destination) = (&source[..blocks * read], &mut destination[..blocks * lines]);
     for turn in 0..turns {
         // A turn fills a block of each run.
@@ -122,7 +128,8 @@ pub(super) fn fill<const MOST: usize>(
     blocks
 }
 
-/// Who made the processor, and its family. It is asked once: in a virtual machine the instruction traps, which is slow.
+/// Who made the processor, and its family. The instruction CPUID runs once, because it traps in a virtual machine,
+/// which is slow.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, unused_unsafe, reason = "the intrinsic is safe in newer versions of Rust only")]
 fn processor() -> Processor {
@@ -137,7 +144,7 @@ fn processor() -> Processor {
     })
 }
 
-/// The family that CPUID's leaf 1 tells in EAX: what its four bits cannot hold is in eight others.
+/// The family in the EAX of CPUID's leaf 1. If its four bits are all set, eight other bits are added.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code, reason = "nothing asks such a processor"))]
 fn family(eax: u32) -> u32 {
     match eax >> 8 & 15 {
@@ -146,7 +153,7 @@ fn family(eax: u32) -> u32 {
     }
 }
 
-/// Copies lines to as many others, by 16 bytes.
+/// Copies `lines` to `destination`, 16 bytes at a time.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
@@ -158,14 +165,14 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
         let words: [__m128i; WORDS] = zerocopy::transmute!(*line);
         let places: &mut [__m128i; WORDS] = zerocopy::transmute_mut!(place);
         for (word, place) in words.into_iter().zip(places) {
-            // SAFETY: every x86-64 processor has SSE2. The place is aligned, as its type says. `fill` has the fence before
-            // anything else sees it.
+            // SAFETY: every x86-64 processor has SSE2. The place is aligned, as its type says. `fill` ends with a
+            // fence, before anything else sees the place.
             unsafe { _mm_stream_si128(place, word) };
         }
     }
 }
 
-/// Copies lines to as many others, by halves.
+/// Copies `lines` to `destination`, half a line at a time.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
@@ -176,14 +183,14 @@ pub(super) fn store_halves(_: V3, lines: &[Line], destination: &mut [Line]) {
         let halves: [__m256i; 2] = zerocopy::transmute!(*line);
         let places: &mut [__m256i; 2] = zerocopy::transmute_mut!(place);
         for (half, place) in halves.into_iter().zip(places) {
-            // SAFETY: a V3 exists where the processor has AVX2. The place is aligned, as its type says. `fill` has the fence
-            // before anything else sees it.
+            // SAFETY: a V3 exists only if the processor has AVX2. The place is aligned, as its type says. `fill` ends
+            // with a fence, before anything else sees the place.
             unsafe { _mm256_stream_si256(place, half) };
         }
     }
 }
 
-/// Copies lines to as many others, each at once.
+/// Copies `lines` to `destination`, a line at a time.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
@@ -193,13 +200,13 @@ pub(super) fn store_lines(_: V4, lines: &[Line], destination: &mut [Line]) {
     for (line, place) in lines.iter().zip(destination) {
         let place: &mut __m512i = zerocopy::transmute_mut!(place);
         let line: __m512i = zerocopy::transmute!(*line);
-        // SAFETY: a V4 exists where the processor has AVX-512. The place is aligned, as its type says. `fill` has the fence
-        // before anything else sees it.
+        // SAFETY: a V4 exists only if the processor has AVX-512. The place is aligned, as its type says. `fill` ends
+        // with a fence, before anything else sees the place.
         unsafe { _mm512_stream_si512(place, line) };
     }
 }
 
-/// Begins to load what lies `ahead` bytes behind some bytes into the caches.
+/// Begins to load the memory that lies `ahead` bytes after `bytes` into the caches.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function prefetches")]
 #[inline(always)]
@@ -207,8 +214,8 @@ fn prefetch(bytes: &[u8], ahead: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
     for line in bytes.chunks(LINE) {
-        // SAFETY: every x86-64 processor has SSE. Behind the end of the source nothing is read: a prefetch is a hint, which any
-        // address may have.
+        // SAFETY: every x86-64 processor has SSE. The address may be beyond the end of the source: a prefetch is a
+        // hint, and may have any address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().wrapping_add(ahead).cast()) };
     }
 }
@@ -254,7 +261,7 @@ fn prefetch(_: &[u8], _: usize) {}
 mod tests {
     use super::*;
 
-    /// Every block is filled once, from its own part of the source, and nothing behind them.
+    /// Every block is filled once, from its own part of the source. Nothing after the blocks is filled.
     #[test]
     fn runs_fill_the_same_blocks() {
         let source: Vec<u8> = (0..4 * 1000 + 3).map(|i| (i / 4 % 251) as u8).collect();

@@ -1,11 +1,12 @@
-//! Codes of fewer than 8 bits, one in each byte, as numpy holds those of ml_dtypes, to and from packed codes.
+//! Packs codes of fewer than 8 bits that lie one in each byte, and unpacks them. NumPy holds the narrow types of
+//! ml_dtypes with one code in each byte.
 
 use crate::bits::packing::{pack_bytes, unpack_bytes};
 use crate::types::element::ElementType;
 use crate::types::error::Error;
 
-/// Packs codes that are given one in each byte, in its low bits. Higher bits are dropped, and bits of the last byte that
-/// belong to no code become zero. Codes of at least 8 bits are packed already: they are copied.
+/// Packs codes that are given one in each byte, in its low bits. Higher bits are dropped. Bits of the last packed byte
+/// that belong to no code become zero. Codes of at least 8 bits are packed already: they are copied.
 ///
 /// ```
 /// use wgpu_cast::{ElementType, cpu};
@@ -17,7 +18,8 @@ use crate::types::error::Error;
 /// ```
 ///
 /// # Errors
-/// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if `packed` does not have as many bytes as the codes take.
+/// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if `codes` ends inside a code, or if `packed` does not have the
+/// number of bytes that the codes take.
 pub fn pack_codes(element_type: ElementType, codes: &[u8], packed: &mut [u8]) -> Result<(), Error> {
     match check(element_type, codes.len(), packed.len())? {
         bits @ ..8 => pack_bytes(codes, bits, packed),
@@ -29,7 +31,8 @@ pub fn pack_codes(element_type: ElementType, codes: &[u8], packed: &mut [u8]) ->
 /// The opposite of [`pack_codes`]: one code in each byte, with zeros above its width.
 ///
 /// # Errors
-/// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if `packed` does not have as many bytes as the codes take.
+/// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if `codes` ends inside a code, or if `packed` does not have the
+/// number of bytes that the codes take.
 pub fn unpack_codes(element_type: ElementType, packed: &[u8], codes: &mut [u8]) -> Result<(), Error> {
     match check(element_type, codes.len(), packed.len())? {
         bits @ ..8 => unpack_bytes(packed, bits, codes),
@@ -38,7 +41,7 @@ pub fn unpack_codes(element_type: ElementType, packed: &[u8], codes: &mut [u8]) 
     Ok(())
 }
 
-/// The width of the codes, if both sides have as many.
+/// The width of the codes, if both sides have the bytes of the same number of codes.
 fn check(element_type: ElementType, bytes: usize, packed: usize) -> Result<u32, Error> {
     let bits = element_type.bits().ok_or_else(|| Error::no_codes(element_type))?;
     let size = bits.div_ceil(8) as usize;

@@ -38,7 +38,7 @@ pub(crate) fn splat_u32(word: u32) -> Bytes {
     cast([word; 8])
 }
 
-/// The first `N` of some bytes.
+/// The first `N` bytes of `bytes`.
 #[inline(always)]
 pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes[..N].try_into().expect("as many bytes")
@@ -63,16 +63,16 @@ pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
             simd2._mm256_and_si256(codes, splat_u8(0x0f))
         }
         6 => {
-            // Each half uses twelve of its bytes: the first 16 of the 24 bytes, or the last 16, of which four are
-            // skipped.
+            // The lower half has the first 16 of the 24 bytes, and the upper half the last 16. Each half uses twelve of
+            // its bytes: the upper half skips its first four.
             let halves = cast([array::<16>(bytes), array::<16>(&bytes[8..])]);
             let pairs: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
             let mut skipped = pairs;
             for i in 0..16 {
                 skipped[i] += 4;
             }
-            // Each 16-bit word gets two codes: the first pair of four at its bottom, the second at its top. The product
-            // moves both to the top.
+            // Of four codes, one 16-bit word gets the first two at its bottom, and the next word the last two at its
+            // top. The multiplication moves both pairs to the top.
             let pairs = simd2._mm256_shuffle_epi8(halves, cast([pairs, skipped]));
             let pairs = simd2._mm256_mullo_epi16(pairs, splat_u32(1 << 4 | 1 << 16));
             let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), splat_u16(0x003f));
@@ -117,21 +117,21 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
     }
 }
 
-/// Joins codes of 6 bits, of which each 16-bit lane has two, to four in each 32-bit lane.
+/// Joins codes of 6 bits: two in each 16-bit lane become four in each 32-bit lane.
 #[inline(always)]
 pub(crate) fn fours_of_6(simd: V3, pairs: Bytes) -> Bytes {
     simd.avx2._mm256_madd_epi16(pairs, splat_u32(1 | 1 << (16 + 12)))
 }
 
-/// The first three bytes of each four, packed to three words of each half, and then the words in an order.
+/// Packs the first three bytes of each four to three words in each half, and then puts the eight words into `order`.
 #[inline(always)]
 fn packed_threes(simd: V3, fours: Bytes, order: [u32; 8]) -> Bytes {
     let threes = twice([0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80]);
     simd.avx2._mm256_permutevar8x32_epi32(simd.avx2._mm256_shuffle_epi8(fours, threes), cast(order))
 }
 
-/// Stores the first three bytes of each four of two vectors: 48 bytes. In `store`, where registers are few, storing each vector by
-/// itself is faster.
+/// Stores the first three bytes of each four of two vectors: 48 bytes. `store` has few free registers: storing each
+/// vector by itself is faster there.
 #[inline(always)]
 pub(crate) fn store_threes(simd: V3, [a, b]: [Bytes; 2], bytes: &mut [u8]) {
     let a = packed_threes(simd, a, [0, 1, 2, 4, 5, 6, 7, 7]);
@@ -142,8 +142,8 @@ pub(crate) fn store_threes(simd: V3, [a, b]: [Bytes; 2], bytes: &mut [u8]) {
     bytes[32..48].copy_from_slice(&half);
 }
 
-/// Joins two fields of `bits` bits, which lie one in each byte, to one byte. The results of both first halves come
-/// first, then those of both second halves.
+/// Joins the fields of `bits` bits in each two bytes to one byte. The results of both first halves come first, then
+/// those of both second halves.
 #[inline(always)]
 pub(crate) fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
     // Multiplies the upper field of each pair by a power of two and adds the lower one.

@@ -1,8 +1,9 @@
-//! The recipe of a pair's loop: what is decoded how, what is rounded how, which table with which entries.
+//! The recipe of a pair's loop says what decodes, what rounds and with which parameters, or which table is used with
+//! which entries.
 //!
-//! [`InstructionSet::recipe`] is a pure function of the conversion. Every choice is made there, by making what the loop needs:
-//! where that cannot be made, the next recipe is tried. [`InstructionSet::build`] compiles the loop of any recipe.
-//! `tests/recipes.txt` has the recipe of each pair in words.
+//! [`InstructionSet::recipe`] is a pure function of the conversion. It makes every choice, by making the parts that a
+//! loop needs: if a part cannot be made, it tries the next recipe. [`InstructionSet::build`] makes the loop of a recipe
+//! without further choices. `tests/recipes.txt` has the recipe of each pair in words.
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx2;
@@ -38,20 +39,21 @@ use elements::Element;
 use kinds::{SinkKind, SourceKind};
 use lanes::InLanes;
 
-/// An instruction set that has loops of pairs.
+/// An instruction set with recipes and loops.
 pub(crate) trait InstructionSet: Copy {
-    /// What loops are made of.
+    /// What a loop is made of.
     type Recipe;
 
     /// The recipe of the fastest loop of a pair.
     fn recipe(conversion: &Conversion) -> Self::Recipe;
 
+    /// The loop of a recipe.
     fn build(self, recipe: Self::Recipe) -> Box<dyn CastLoop>;
 }
 
 /// A recipe that every instruction set has.
 pub(crate) enum SharedRecipe {
-    /// The codes are the same.
+    /// The codes of both types are the same.
     Copy,
     /// A function of one element. The compiler vectorises its loop with the vectors of the instruction set.
     Element(Element),
@@ -77,7 +79,7 @@ impl SharedRecipe {
         MemoryTable::new(conversion).map_or(Self::Reference(*conversion), Self::MemoryTable)
     }
 
-    /// `i` and `l` are the same instruction set.
+    /// `i` and `l` must be the same instruction set.
     fn build<I: Instructions + 'static, L: Lanes + 'static>(self, i: I, l: L) -> Box<dyn CastLoop> {
         match self {
             Self::Copy => Box::new(CopyCodes(i)),

@@ -25,8 +25,8 @@ impl CastLoop for Reference {
     }
 }
 
-/// Casts packed codes to packed codes. Bits after the last code are zero. A program that casts only here has none of the other
-/// loops in it.
+/// Casts packed codes to packed codes. Bits after the last code are zero. A program that casts only by this function
+/// contains none of the other loops.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "the self-test of devices uses it"))]
 pub(crate) fn cast(conversion: &Conversion, source: &[u8], elements: usize) -> Result<Vec<u8>, Error> {
     let Conversion { from, to, .. } = *conversion;

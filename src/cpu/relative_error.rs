@@ -22,7 +22,7 @@ pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result
     let [from, to] = [conversion.from, conversion.to];
     let is_float = |element_type: ElementType| matches!(element_type.kind(), Kind::Float(_));
     if to == ElementType::BOOL || !(is_float(from) || is_float(to)) {
-        // A test, or nothing is rounded.
+        // A cast to BOOL only tests for zero, and a cast between integers does not round.
         return Ok(0.0);
     }
     let comparison = with_default_modes(|| Comparison::new(conversion, Isa::best()))?;
@@ -37,15 +37,15 @@ fn bytes(element_type: ElementType) -> usize {
     CHUNK * element_type.code_bits() as usize / 8
 }
 
-/// What comparing the elements before and after a cast needs.
+/// Compares the elements before and after a cast.
 struct Comparison {
     isa: Isa,
     from: ElementType,
     /// The size of a block in bytes, before and after the cast.
     block: [usize; 2],
-    /// The codes beyond the range of the type, which have no error.
+    /// The source codes beyond the range of the destination type, whose errors are not counted.
     beyond: LossCounter,
-    /// The casts to DOUBLE, from the type before and from the one after.
+    /// The casts to DOUBLE, from the source type and from the destination type.
     loops: [&'static dyn CastLoop; 2],
 }
 
@@ -73,7 +73,7 @@ impl Comparison {
             if self.beyond.count(source, len).total() > 0 {
                 let bits = self.from.code_bits();
                 let is_beyond = |index| self.beyond.contains(read_code(source, bits, index));
-                // The errors of zeros are not counted.
+                // The value 0 has no error.
                 let beyond = before.iter_mut().enumerate().filter(|(index, _)| is_beyond(*index));
                 beyond.for_each(|(_, value)| *value = 0.0);
             }
@@ -88,7 +88,8 @@ impl Comparison {
     }
 }
 
-/// The bits of the largest relative error below 1. From 1 on, a value has become 0 or ±∞.
+/// The bits of the largest relative error below 1. An error that is not below 1 is not counted: the value is 0,
+/// infinite or NaN before or after the cast.
 fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
     match isa {
         Isa::Portable => largest_on(Baseline, before, after),
@@ -99,7 +100,7 @@ fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
     }
 }
 
-/// Positive numbers are in the order of their bits; infinities and NaNs are above 1.
+/// Compares errors by their bits: positive numbers are in the order of their bits, and infinities and NaNs are above 1.
 fn largest_on(instructions: impl Instructions, before: &[f64], after: &[f64]) -> u64 {
     let mut largest = 0;
     instructions.run(
@@ -114,7 +115,8 @@ fn largest_on(instructions: impl Instructions, before: &[f64], after: &[f64]) ->
     largest
 }
 
-/// As [`largest_of_values`], for integers that binary64 does not hold exactly. What they become are integers again.
+/// As [`largest_of_values`], for integers that binary64 does not hold exactly. The results of their casts are integers,
+/// too.
 fn largest_of_integers(source: &[u8], is_signed: bool, before: &[f64], after: &[f64]) -> u64 {
     let (codes, _) = source.as_chunks();
     let errors = codes.iter().zip(before.iter().zip(after)).map(|(&code, (before, after))| {

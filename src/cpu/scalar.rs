@@ -48,7 +48,7 @@ pub(crate) fn f16_to_f32(code: u16) -> u32 {
     f16_magnitude::<true>(code & u32::from(F16_MAGNITUDE)) | (code & 0x8000) << 16
 }
 
-/// The integer part of a FLOAT16's magnitude; 0 for ∞ and NaN, whose exponent has no shift.
+/// The integer part of a FLOAT16's magnitude; 0 for ∞ and NaN, for which `down` wraps around.
 #[inline(always)]
 fn f16_integer(code: u16) -> u16 {
     // Moves the leading bit to the top, then down to its place. A number below 1 has no integer part.
@@ -77,7 +77,7 @@ pub(crate) fn f16_to_int32(code: u16, fail: u32) -> u32 {
 pub(crate) fn f16_to_int64<const SIGNED: bool>(code: u16) -> u64 {
     let negative = i64::from(code as i16) >> 63;
     let value = (i64::from(f16_integer(code)) ^ negative).wrapping_sub(negative) as u64;
-    // Only +∞ is beyond the greater end of unsigned integers.
+    // For unsigned integers, +∞ gives 0: it is the only code above their range.
     let fail = if SIGNED || code != F16_INFINITY { 1 << 63 } else { 0 };
     if (code & F16_MAGNITUDE) as i16 >= F16_INFINITY as i16 { fail } else { value }
 }
@@ -125,7 +125,7 @@ pub(crate) fn int64_to_odd_f32<const SIGNED: bool>(x: u64) -> u32 {
 /// A 64-bit integer rounded to odd at 53 bits, so that binary64 holds it and rounds once to binary32.
 #[inline(always)]
 fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
-    // What is cut off carries into the last bit that stays.
+    // If a bit is cut off, the sum carries into the last bit that stays.
     if SIGNED {
         let cut = (x | ((x & 0x3ff) + 0x3ff)) & !0x3ff;
         let large = x.wrapping_add(1 << 53) >> 54 != 0;
@@ -193,7 +193,7 @@ pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
     if magnitude < limit { truncate_f64(magnitude as u64, x) } else { fail }
 }
 
-/// The integer part of a binary64 number below 2^64; undefined for others.
+/// The integer part of a binary64 number below 2^64; for others, the result is undefined.
 #[inline(always)]
 fn truncate_f64(magnitude: u64, x: u64) -> u64 {
     let significand = magnitude & ((1 << 52) - 1) | 1 << 52;

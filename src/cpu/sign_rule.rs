@@ -5,7 +5,7 @@ use crate::bits::reference::EncodeFloat;
 /// How the sign of a code is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignRule {
-    /// It is the source's sign, for NaN too.
+    /// A code has the source's sign, also if it is NaN.
     Kept,
     /// There is no −0; the NaN is negative.
     NoNegativeZero,
@@ -23,7 +23,8 @@ impl SignRule {
     }
 }
 
-/// The widths and rules that loops in lanes are compiled for. The rule may be more general than the destination's.
+/// The widths and rules that loops in lanes are compiled for. A compiled rule may be more general than the
+/// destination's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompiledSigns {
     Kept16,
@@ -34,7 +35,7 @@ pub(crate) enum CompiledSigns {
 }
 
 impl CompiledSigns {
-    /// `None` if there are no such loops.
+    /// `None` if no loop is compiled for the destination's width and rule.
     pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
         match (to.bits, SignRule::new(to)) {
             (16, SignRule::Kept) => Some(Self::Kept16),

@@ -36,7 +36,8 @@ pub(crate) trait Numbers<L: Lanes>: Source {
     const HUB: Hub = Hub::F32;
 
     fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L>;
-    /// The numbers with their signs, rounded to odd if the hub cannot hold them. NaN gives some NaN.
+    /// The numbers with their signs, rounded to odd if the hub cannot hold them. NaN gives some NaN. Numbers of 16-bit
+    /// elements are in the order of [`unpack`](Lanes::unpack), all others in the order of the elements.
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
     /// The numbers in the order of the elements.
     #[inline(always)]
@@ -59,8 +60,8 @@ impl Source for Codes16 {
     const BITS: usize = 16;
 }
 
-/// FLOAT16. Without `SUBNORMALS`, a subnormal gives some number below the least normal one, which is enough for sinks
-/// that treat all of these alike.
+/// FLOAT16. Without `SUBNORMALS`, a subnormal gives some number below the least normal one. That is enough for sinks
+/// that treat all of these numbers alike.
 #[derive(Clone, Copy)]
 pub(crate) struct F16<const SUBNORMALS: bool>;
 
@@ -213,8 +214,8 @@ impl<L: Lanes> Numbers<L> for F64Source {
     }
 }
 
-/// Integers of 8 to 64 bits. `ODD` rounds them to odd; without it, an integer from
-/// [`BOUND`](super::lanes::BOUND) on gives some number from there on.
+/// Integers of 8 to 64 bits. With `ODD`, they are rounded to odd. Without it, an integer with a magnitude of
+/// [`BOUND`](super::lanes::BOUND) or more gives some number with a magnitude of `BOUND` or more.
 #[derive(Clone, Copy)]
 pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
 
@@ -246,6 +247,7 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Numbers<L
         let codes = l.load_u16(bytes);
         let magnitude = if SIGNED { l.abs_i16(codes) } else { codes };
         let magnitude = l.i32_to_f32(l.unpack(magnitude, l.splat_u16(0)));
+        // The mask has no lane: integers have no NaN.
         SignMagnitude { magnitude, sign: codes, is_nan: l.equal_u16(l.splat_u16(0), l.splat_u16(1)) }
     }
 
@@ -279,7 +281,7 @@ impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Int<BITS, SIGNED, O
     }
 }
 
-/// Signed floats of 8 bits. They are only truncated; other destinations use tables.
+/// Signed floats of 8 bits. This source only truncates: for other destinations there are tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct F8 {
     man: u32,

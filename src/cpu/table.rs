@@ -12,9 +12,10 @@ pub(crate) mod shuffle;
 
 use crate::types::conversion::Conversion;
 
-/// What a table holds for each index: the packed destination codes of the `codes` source codes that the index consists of.
+/// What a table holds for each index: the packed destination codes of the source codes in the index.
 pub(crate) type Entries = [[u64; 4]; 256];
 
+/// The entries of a pair, with `codes` source codes in an index. If the index has more bits, they do not matter.
 pub(crate) fn entries(conversion: &Conversion, codes: u32) -> Box<Entries> {
     let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
     let count = 1 << from_bits;

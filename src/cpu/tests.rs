@@ -50,9 +50,12 @@ fn variants(to: ElementType) -> Vec<CastOptions> {
     }
 }
 
-/// The codes of a source: all codes of at most 16 bits. Of wider types, special values, random codes, random magnitudes, and
-/// neighbours of codes whose higher bits are random and whose lower bits are all equal, near which roundings tie. On an emulator,
-/// some codes of 16 bits, the ends of every exponent among them, and fewer random codes.
+/// The codes of a source. If it has at most 16 bits, these are all codes. Otherwise they are special values, random
+/// codes, random magnitudes, and codes next to those near which roundings tie: with random higher bits, and with lower
+/// bits that are all 0, all 1, 10…0 or 01…1.
+///
+/// On an emulator, types of more than 8 bits have only some codes, the ends of every exponent among them, and fewer
+/// random codes.
 fn codes(from: ElementType) -> Vec<u64> {
     let bits = from.code_bits();
     if bits <= 16 {
@@ -63,7 +66,8 @@ fn codes(from: ElementType) -> Vec<u64> {
     let mut random = Random::new(u64::from(bits));
     let mut codes: Vec<u64> = Vec::new();
     if let Kind::Float(format) = from.kind() {
-        // Powers of two, zero, ∞, and the neighbours of these, of which one is the NaN with the least significand. Both signs.
+        // Powers of two, zero and ∞, and the neighbours of zero and ∞, with both signs. The neighbour above ∞ is the
+        // NaN with the least significand.
         let powers = (0..1 << format.exp_bits).map(|exponent| exponent << format.man_bits);
         let ends = powers.chain([1, format.top() - 1, format.top() + 1]);
         codes.extend(ends.flat_map(|code| [code, code | 1 << (bits - 1)]));
@@ -88,7 +92,7 @@ fn codes(from: ElementType) -> Vec<u64> {
     codes
 }
 
-/// The result of a loop, whose destination is filled with ones before.
+/// The result of a loop. Its destination is filled with ones before.
 fn through(cast_loop: &dyn CastLoop, tensor: &Tensor, to: ElementType) -> Vec<u8> {
     let elements = tensor.len() as u64;
     let mut bytes = vec![0xff; to.packed_bytes(elements).unwrap() as usize];
@@ -121,7 +125,7 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
     })
 }
 
-/// The first code that a loop does not cast to what is expected.
+/// In words, the first code that a loop does not cast to its code in `expected`.
 fn difference(cast_loop: &dyn CastLoop, tensor: &Tensor, conversion: &Conversion, expected: &[u8]) -> Option<String> {
     let &Conversion { from, to, .. } = conversion;
     let got = through(cast_loop, tensor, to);
@@ -158,8 +162,8 @@ fn every_recipe_gives_what_the_reference_gives() {
     });
 }
 
-/// The loops that an instruction set does not choose for a conversion, of recipes that any can build: those of portable code, and
-/// those of vectors.
+/// The loops that `isa` does not choose for a conversion, but can build: those of the recipes of portable code and of
+/// vectors.
 fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
     fn build<I: Instructions + 'static, L: Lanes + 'static>(
         i: I,
@@ -183,7 +187,7 @@ fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
     loops.into_iter().flatten().collect()
 }
 
-/// The recipe that any instruction set with vectors could have.
+/// The recipe that any instruction set with vectors could have; `None` for copies and for tables.
 fn vector_recipe(conversion: &Conversion) -> Option<VectorRecipe> {
     let (source, sink) = (SourceKind::new(conversion.from), SinkKind::new(conversion));
     if sink == SinkKind::Copy {
@@ -195,7 +199,7 @@ fn vector_recipe(conversion: &Conversion) -> Option<VectorRecipe> {
     })
 }
 
-/// What an instruction set does not choose it compiles all the same, for tests and for others.
+/// An instruction set can build recipes that only others choose.
 #[test]
 fn recipes_of_other_instruction_sets_give_what_the_reference_gives() {
     let mut in_16_bits = HashSet::new();
@@ -221,8 +225,8 @@ fn recipes_of_other_instruction_sets_give_what_the_reference_gives() {
     assert_eq!(in_16_bits.len(), 6, "every rounding in lanes of 16 bits was compared");
 }
 
-/// Rust does not promise the sign and the bits of a NaN that float arithmetic gives, and Miri makes any of them. These are few
-/// codes, so that Miri gets through them.
+/// Rust promises neither the sign nor the bits of a NaN that float arithmetic gives, and Miri chooses them at random.
+/// The codes are few, so that Miri finishes this test.
 #[test]
 fn nans_between_wide_floats_are_canonical() {
     use ElementType::*;
@@ -255,7 +259,7 @@ fn every_length_ends_where_it_should() {
     });
 }
 
-/// A result of 32 MiB, whose memory comes from the system by itself, and one that is just shorter.
+/// A result of 32 MiB, which gets pages of its own from the system, and a result that is just shorter.
 #[test]
 fn large_results_are_as_any_other() {
     let options = CastOptions::default();
@@ -275,7 +279,7 @@ fn large_results_are_as_any_other() {
     }
 }
 
-/// A loop is made once for each rule and instruction set. Sets of options that do not matter share it.
+/// A loop is made once for each conversion and instruction set. Sets of options that give the same conversion share it.
 #[test]
 fn loops_are_kept() {
     let (from, to) = (ElementType::FLOAT8E5M2, ElementType::FLOAT8E8M0);
@@ -288,7 +292,7 @@ fn loops_are_kept() {
     assert!(places().eq(places()));
 }
 
-/// Words at addresses that are no multiples of their size.
+/// Tensors at addresses that are not multiples of the size of an element.
 #[test]
 fn unaligned_memory_gives_the_same_codes() {
     for from in numeric() {
@@ -351,7 +355,7 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
     }
 }
 
-/// Past the caches, a few pairs with different loops. It is quick also without optimisation.
+/// A few pairs with different loops. The test is quick without optimisation, too.
 #[test]
 fn casts_past_the_caches_give_the_same_codes() {
     use ElementType::*;
@@ -393,7 +397,7 @@ fn usual_processors_are_fast() {
     assert!(is_fast() || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")));
 }
 
-/// Casts begin with the elements before a line, where whole bytes of both sides lead to one.
+/// A cast begins with the elements before the first cache line, if whole bytes of both sides lead to that line.
 #[test]
 fn destinations_are_aligned_where_elements_reach_a_line() {
     use ElementType::*;
@@ -415,7 +419,7 @@ fn destinations_are_aligned_where_elements_reach_a_line() {
     }
 }
 
-/// Loops with non-temporal stores exist for common pairs, fill all whole blocks and nothing behind them.
+/// Loops with non-temporal stores exist for common pairs, fill all whole blocks, and fill nothing after them.
 #[test]
 fn common_pairs_have_loops_with_non_temporal_stores() {
     use ElementType::*;
@@ -434,7 +438,7 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
         (INT4, FLOAT),
         (FLOAT6E2M3, DOUBLE),
     ];
-    // AVX2 has a table in memory.
+    // With AVX2, this pair uses a table in memory.
     let avx512 = [(UINT4, INT64)];
     let isas_of = |i| isas().into_iter().filter(move |isa| i < pairs.len() || isa.name() == IsaName::Avx512);
     for (i, (from, to)) in pairs.into_iter().chain(avx512).enumerate() {
@@ -459,8 +463,8 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
     }
 }
 
-/// Losses are those of the single codes, whether they are counted from the source or from the result, on every
-/// instruction set.
+/// The losses of a tensor are those of its single codes, whether they are counted from the source or from the result,
+/// on every instruction set.
 #[test]
 fn losses_are_counted_alike_from_sources_and_results() {
     for from in numeric() {

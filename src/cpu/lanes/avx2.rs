@@ -11,8 +11,8 @@ use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
 
-/// `WITH_F16C`, loops are compiled for F16C, too, and take a few nanoseconds more to enter. In others each conversion of FLOAT16 is a
-/// call.
+/// With `WITH_F16C`, loops are compiled for F16C, too, and take a few nanoseconds more to enter. Without it, each
+/// conversion of FLOAT16 is a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2<const WITH_F16C: bool = false>(pub X86V3);
 
@@ -144,7 +144,8 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     fn look_up_u16(self, table: [u8; 32], index: __m256i) -> __m256i {
         let int = self.int();
         let [low, high]: [[u8; 16]; 2] = cast(table);
-        // A shuffle uses four bits of each byte, and gives 0 where the highest is set.
+        // A shuffle uses four bits of each byte as an index, and gives 0 where the highest bit is set, as in the upper
+        // byte of each lane.
         let bytes = int._mm256_or_si256(index, splat_u16(0x8000));
         let (low, high) =
             (int._mm256_shuffle_epi8(cast([low; 2]), bytes), int._mm256_shuffle_epi8(cast([high; 2]), bytes));
@@ -153,11 +154,11 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     #[inline(always)]
     fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {
         let int = self.int();
-        // Two indexes: of the low byte of the power, and of its high byte.
+        // Each lane has two indexes: that of the low byte of the power, and that of its high byte.
         let index = int._mm256_or_si256(int._mm256_mullo_epi16(below, splat_u16(0x0101)), splat_u16(0x0800));
         let power = int._mm256_shuffle_epi8(cast([powers; 2]), index);
-        // The instruction rounds the product without its 15 low bits to nearest, ties up. Ties that went up to an odd
-        // number must go down.
+        // The instruction rounds `product / 2^15` to nearest, ties up. A tie that went up to an odd number must go
+        // down: the low 16 bits of its product are 0x4000.
         let nearest = int._mm256_mulhrs_epi16(a, power);
         let is_tie = int._mm256_cmpeq_epi16(int._mm256_mullo_epi16(a, power), splat_u16(0x4000));
         int._mm256_add_epi16(nearest, is_tie)
@@ -221,8 +222,8 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     #[inline(always)]
     fn store_f32_as_i64<const SIGNED: bool>(self, a: [__m256i; 2], bytes: &mut [u8]) {
         let int = self.int();
-        // Magnitudes are limited to 2^63, whose integer is the result for everything out of range, or to 2^64 where
-        // that result is 0, which is the low 64 bits of 2^64.
+        // Magnitudes are limited to 2^63: its integer is the result for everything out of range. For unsigned integers,
+        // the result from 2^64 on is 0. There the limit is 2^64, whose low 64 bits are 0.
         let limit = self.splat_u32((127 + 63) << 23);
         let limit = if SIGNED {
             limit
@@ -234,7 +235,7 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
         let significand = self.and_u32(magnitude, self.splat_u32((1 << 23) - 1));
         let significand = self.or_u32(significand, self.splat_u32(1 << 23));
         let exponent = self.sub_u32(self.shr_u32::<23>(magnitude), self.splat_u32(127 + 23));
-        // From 2^31 on the significand is shifted up. Below that the processor truncates.
+        // Below 2^31, the processor truncates. From 2^31 on, the significand is shifted up.
         let truncated = self.f32_to_i32(a);
         let is_large = self.equal_u32(truncated, self.splat_u32(1 << 31));
         let value = both!(|significand, a| int._mm256_sign_epi32(significand, a));
@@ -249,12 +250,12 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     #[inline(always)]
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
         let int = self.int();
-        // Reorders pairs of codes, so that the elements are in order after two unpackings.
+        // Reorders pairs of codes, so that the elements are in order after they are unpacked twice.
         let codes = int._mm256_permutevar8x32_epi32(read(source, 0), cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
         let magnitude = int._mm256_and_si256(codes, splat_u16(F16_MAGNITUDE));
         let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(F16_INFINITY - 1));
         let fail = int._mm256_and_si256(is_special, splat_u16(F16_SIGN));
-        // +∞ is above the range of unsigned integers, which gives 0.
+        // For unsigned integers, +∞ gives 0, as all values above their range.
         let fail = match SIGNED {
             true => fail,
             false => int._mm256_andnot_si256(int._mm256_cmpeq_epi16(codes, splat_u16(F16_INFINITY)), fail),
@@ -273,7 +274,7 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
 }
 
 impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
-    /// The low and high halves of FLOAT16's magnitudes in binary32, wrong for ∞, NaN and subnormals.
+    /// The low and high halves of FLOAT16's magnitudes in binary32. They are wrong for ∞, NaN and subnormals.
     #[inline(always)]
     fn f16_halves(self, magnitude: __m256i) -> [__m256i; 2] {
         let int = self.int();
@@ -285,7 +286,7 @@ impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
     #[inline(always)]
     fn split_u64(self, bytes: &[u8]) -> [__m256i; 2] {
         let two = |at: usize| array::<16>(&bytes[at..]);
-        // The instruction shuffles each half of two vectors separately.
+        // The instruction shuffles the lower and the upper halves of two vectors separately.
         let (first, second): (__m256, __m256) = (cast([two(0), two(32)]), cast([two(16), two(48)]));
         [
             cast(self.float()._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),

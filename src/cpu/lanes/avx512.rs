@@ -245,7 +245,8 @@ impl Lanes for Avx512 {
         let nearer = self.u64_to_f32::<SIGNED, ZERO>(bytes);
         let lower = if SIGNED { self.u64_to_f32::<SIGNED, DOWN>(bytes) } else { nearer };
         let upper = self.u64_to_f32::<SIGNED, UP>(bytes);
-        // Where they differ, the integer lies between two numbers, of which one is odd.
+        // Where `lower` and `upper` differ, the integer lies between them. One of these two numbers is odd: `nearer`
+        // with its lowest bit set.
         let differs = both!(|lower, upper| self.wide()._mm512_xor_si512(lower, upper));
         self.or_u32(nearer, self.and_u32(differs, self.splat_u32(1)))
     }
@@ -269,8 +270,8 @@ impl Lanes for Avx512 {
                 write(bytes, 64 * i, integers);
                 continue;
             }
-            // Negative numbers and NaN are converted as signed ones. From 2^64 on the result is 0, because the mask
-            // leaves the lane out.
+            // Negative numbers and NaN are converted as for signed integers. From 2^64 on, the result is 0, because the
+            // mask leaves the lane out.
             let wide: __m512i = self.wide()._mm512_cvtepi32_epi64(cast(halves[i]));
             let magnitude = self.wide()._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
             let is_nan = self.wide()._mm512_cmpgt_epi64_mask(magnitude, cast([u64::from(F32_INFINITY); 8]));
@@ -286,7 +287,7 @@ impl Lanes for Avx512 {
     }
 }
 
-/// Directions in which a conversion rounds, in any floating-point mode, without floating-point exceptions.
+/// The direction in which a conversion rounds, in any floating-point mode and without floating-point exceptions.
 const DOWN: i32 = 0b1001;
 const UP: i32 = 0b1010;
 pub(crate) const ZERO: i32 = 0b1011;
@@ -307,7 +308,7 @@ impl Avx512 {
     }
 }
 
-/// From each of two pairs of vectors, the words that `index` chooses.
+/// The words that `index` chooses from the two vectors of `a`, and from those of `b`.
 #[inline(always)]
 fn both_of(l: Avx512, a: [__m512i; 2], b: [__m512i; 2], index: __m512i) -> [__m512i; 2] {
     let wide = l.wide();

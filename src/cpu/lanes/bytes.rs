@@ -10,22 +10,24 @@ use crate::cpu::pack;
 
 /// Lanes whose vectors also have lanes of bytes.
 pub(crate) trait ByteLanes: Lanes {
-    /// The bytes of a table at some indexes, which are less than 16.
+    /// The bytes of `table` at the indexes `index`, which must be less than 16.
     fn look_up_u8(self, table: [u8; 16], index: Self::U16) -> Self::U16;
-    /// Moves each eight bytes so that [`interleaved_u8`](Self::interleaved_u8) leaves results in the order of the source.
+    /// Moves groups of eight bytes so that [`interleaved_u8`](Self::interleaved_u8) leaves results in the order of the
+    /// source.
     fn spread_by_8(self, a: Self::U16) -> Self::U16;
-    /// Moves each four bytes so that [`interleaved_u8`](Self::interleaved_u8) and then
+    /// Moves groups of four bytes so that [`interleaved_u8`](Self::interleaved_u8) and then
     /// [`interleaved_u16`](Self::interleaved_u16) leave results in the order of the source.
     fn spread_by_4(self, a: Self::U16) -> Self::U16;
-    /// The bytes of two vectors in turns, for each 16 bytes: of the first eight, then of the last eight.
+    /// The bytes of two vectors in turns, within each 16 bytes. The first result has the first eight bytes of both
+    /// vectors, the second result the last eight.
     fn interleaved_u8(self, a: Self::U16, b: Self::U16) -> [Self::U16; 2];
     /// The same with words of 16 bits.
     fn interleaved_u16(self, a: Self::U16, b: Self::U16) -> [Self::U16; 2];
-    /// Stores 4 bits of each byte.
+    /// Stores the low 4 bits of each byte.
     fn store_nibbles(self, a: [Self::U16; 2], bytes: &mut [u8]);
-    /// Stores 12 bits of each 16-bit lane.
+    /// Stores the low 12 bits of each 16-bit lane: two codes of 6 bits.
     fn store_pairs_of_6(self, a: [Self::U16; 2], bytes: &mut [u8]);
-    /// Stores three bytes of each four.
+    /// Stores the first three bytes of each four.
     fn store_threes(self, a: [Self::U16; 2], bytes: &mut [u8]);
 }
 

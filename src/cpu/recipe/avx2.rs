@@ -15,9 +15,9 @@ pub(crate) enum Avx2Recipe {
     Vector(VectorRecipe),
     /// The processor's own conversion.
     ToF16(ToF16),
-    /// Tables of 16 entries in registers, which both halves of each source byte are looked up in.
+    /// Tables of 16 entries in registers, by the halves of each source byte.
     NibbleTable(NibbleTable),
-    /// Tables of 16 entries in registers.
+    /// Tables of 16 entries in registers, by source codes.
     ShuffleTable(ShuffleTable),
 }
 

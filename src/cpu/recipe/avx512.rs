@@ -20,13 +20,15 @@ use crate::types::element::{BFLOAT16, BINARY16};
 /// A recipe of AVX-512.
 pub(crate) enum Avx512Recipe {
     Vector(VectorRecipe),
-    /// FLOAT to less than a byte, in AVX2's lanes: they pack 128 codes at a time, at 1.2 to 1.5 times the speed.
+    /// FLOAT truncated to less than a byte, in AVX2's lanes. They have 1.2 to 1.5 times the speed of AVX-512's lanes
+    /// here.
     TruncateF32InAvx2(PackedBits),
     /// FLOAT16 and BFLOAT16 to floats of at most 8 bits.
     RoundCodes16(RoundingOfFloats16),
-    /// DOUBLE, which is rounded to odd first.
+    /// DOUBLE to floats of at most 8 bits. It is rounded to odd first.
     RoundF64(RoundingOfFloats16),
-    /// FLOAT, which is rounded to odd first. To more bits that is slower.
+    /// FLOAT to floats of 4 bits. It is rounded to odd first. To floats of more bits, this would be slower than lanes
+    /// of 32 bits.
     RoundF32To4(LookUp4<ANY>),
     /// 16-bit integers to floats of 8 bits.
     ShiftInt16 {
@@ -35,7 +37,7 @@ pub(crate) enum Avx512Recipe {
     },
     /// The processor's own conversion.
     ToF16(ToF16),
-    /// Tables of 16 entries in registers, which both halves of each source byte are looked up in.
+    /// Tables of 16 entries in registers, by the halves of each source byte.
     NibbleTable(NibbleTable),
     /// Tables of up to 256 entries in registers.
     RegisterTable(RegisterTable),
@@ -114,7 +116,7 @@ impl Avx512Recipe {
         }
     }
 
-    /// The rounding in lanes of 16 bits; `None` where it does not serve.
+    /// The rounding in lanes of 16 bits; `None` for pairs that it does not serve.
     fn rounded(source: SourceKind, to: &EncodeFloat) -> Option<Self> {
         match source {
             SourceKind::Float(LongFloat::F16) => RoundingOfFloats16::new(&BINARY16, to).map(Self::RoundCodes16),

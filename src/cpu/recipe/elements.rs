@@ -12,7 +12,7 @@ use crate::cpu::word::Word;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Element {
     FromBool(FromBool),
-    /// 1 for codes of which a bit of `mask` is set.
+    /// 1 for codes in which a bit of `mask` is set, and 0 for all others.
     IsNonzero {
         bits: WholeBits,
         mask: u64,
@@ -119,7 +119,8 @@ macro_rules! map {
     };
 }
 
-/// Loops with non-temporal stores gain nothing from functions to words of 8 bits.
+/// There is a loop with non-temporal stores for words of at least 16 bits. To words of 8 bits, such stores gain
+/// nothing.
 const AT_LEAST_16_BITS: usize = 2;
 
 fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
@@ -206,7 +207,8 @@ impl Element {
             Self::ToUint32(LongFloat::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
             Self::ToUint32(LongFloat::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
             Self::F64To16(to) => {
-                // The compiler does not vectorise a loop with non-temporal stores: with AVX2 it takes twelve times as long.
+                // The compiler does not vectorise a loop of this function with non-temporal stores: with AVX2 it takes
+                // twelve times as long.
                 let code = Map::<u64, u16, _, NEVER>::new(
                     #[inline(always)]
                     move |x| to.code::<KEPT>(x) as u16,

@@ -1,4 +1,4 @@
-//! What a pair's codes are on either side, in the terms that recipes choose by. Element types are looked at here only.
+//! The kinds of a pair's source and sink. The recipe of a pair is chosen by them.
 
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeE8m0, EncodeFloat, Hub};
@@ -19,7 +19,7 @@ pub(crate) enum SourceKind {
     /// A float of at most 8 bits.
     ShortFloat(FloatFormat),
     Float(LongFloat),
-    /// It has no source of its own.
+    /// Anything else. No source decodes it.
     Other,
 }
 
@@ -71,7 +71,7 @@ pub(crate) enum SinkKind {
     E8m0(EncodeE8m0),
     F32,
     F64,
-    /// It has no sink of its own.
+    /// Anything else. No sink encodes it.
     Other,
 }
 
@@ -124,7 +124,7 @@ impl SourceKind {
         Self::Int(LongInt { bits, signed })
     }
 
-    /// Whether it has at most 8 bits: a table can have all of its codes.
+    /// Whether a code has at most 8 bits. A table can have an entry for each such code.
     pub(crate) fn is_short(self) -> bool {
         matches!(self, Self::Bool | Self::ShortInt | Self::Int8 { .. } | Self::ShortFloat(_))
     }

@@ -72,7 +72,8 @@ pub(super) fn codes<L: Lanes + 'static, S: Source + 'static, K: Sink<L, S> + 'st
     if L::PACKS || K::BITS >= 8 { bytes } else { Box::new(Packed { bytes, from_bits: S::BITS, to_bits: K::BITS }) }
 }
 
-/// Evaluates an expression with the lanes and the source of a float. `$subnormals` says whether those of FLOAT16 are decoded.
+/// Evaluates an expression with the lanes and the source of a float. `$subnormals` says whether those of FLOAT16 are
+/// decoded.
 macro_rules! with_float {
     (|$l:ident, $source:ident| $float:expr, F16<$subnormals:literal>, $made:expr) => {
         match $float {
@@ -110,7 +111,7 @@ macro_rules! with_int {
 pub(super) use with_int;
 
 impl InLanes {
-    /// Without rounding to other floats than FLOAT8E8M0; `None` for those and where there is nothing else.
+    /// The recipe of a pair whose destination is FLOAT8E8M0 or an integer; `None` if it has no such recipe.
     pub(super) fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
         match (source, sink) {
             (SourceKind::Float(from), SinkKind::E8m0(to)) => {
@@ -185,7 +186,7 @@ fn truncate<L: Lanes + 'static, S: Truncates<L> + 'static>(l: L, source: S, to: 
 }
 
 impl InVectors {
-    /// Without rounding; `None` where there is nothing else.
+    /// The recipe of a pair that is not rounded; `None` if it has no such recipe.
     pub(super) fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
         use super::kinds::IntBits::Packed;
 
@@ -202,7 +203,7 @@ impl InVectors {
         }
     }
 
-    /// The rounding of floats of 16 bits in lanes of 16 bits; `None` where it does not serve.
+    /// The rounding of floats of 16 bits in lanes of 16 bits; `None` for pairs that it does not serve.
     pub(super) fn rounded(from: LongFloat, to: &EncodeFloat) -> Option<Self> {
         let format = format_of_16_bits(from)?;
         RoundingIn16Bits::new(&format, to).map(Self::RoundIn16Bits)
@@ -250,7 +251,7 @@ fn low_bits<L: Lanes + 'static, S: Truncates<L> + 'static>(l: L, source: S, to: 
     with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, codes(l, source, LowBits::<BITS>))
 }
 
-/// The rounding of integers to codes of less than a byte, where no instruction looks them up.
+/// The rounding of integers to codes of less than a byte, for lanes without a fast look-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundIntToPacked {
     pub from: LongInt,

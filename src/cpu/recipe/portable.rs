@@ -49,7 +49,7 @@ impl InstructionSet for Baseline {
 impl PortableRecipe {
     fn rounded(source: SourceKind, to: &EncodeFloat, conversion: &Conversion) -> Option<Self> {
         match (source, Rounding::new(to)?) {
-            // Beside lanes, all words have the same width.
+            // Unlike lanes, this function has words of one width, which is faster in portable code.
             (SourceKind::Float(LongFloat::F64), _) => {
                 let rounding = RoundF64::new(to);
                 Some(match to.bits {
@@ -74,7 +74,7 @@ impl PortableRecipe {
         }
     }
 
-    /// `i` and `l` are the same instruction set.
+    /// `i` and `l` must be the same instruction set.
     pub(crate) fn build<I: Instructions + 'static, L: Lanes + 'static>(self, i: I, l: L) -> Box<dyn CastLoop> {
         match self {
             Self::Shared(shared) => shared.build(i, l),

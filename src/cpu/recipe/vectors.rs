@@ -20,7 +20,8 @@ pub(crate) enum VectorRecipe {
 }
 
 impl VectorRecipe {
-    /// The recipe of a pair that no instruction set with vectors casts in a way of its own; `None` for tables and for rounding.
+    /// The recipe of a pair that no instruction set with vectors casts in a way of its own; `None` for tables and for
+    /// rounding.
     pub(crate) fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
         let shared = SharedRecipe::new(source, sink).map(Self::Shared);
         shared.or_else(|| InVectors::new(source, sink).map(Self::InVectors))
@@ -50,7 +51,8 @@ impl VectorRecipe {
             return Some(Self::InVectors(in_16_bits));
         }
         match (source, Rounding::new(to)?) {
-            // The destination has binary32's subnormals, so binary32 would already round what binary64 holds below them.
+            // The destination has subnormals where binary32 has them, so that a conversion to binary32 would already
+            // round them.
             (SourceKind::Float(LongFloat::F64), Rounding::ToBytes(RoundToBytes::Shift16(_))) => {
                 Some(Self::Shared(SharedRecipe::Element(Element::F64To16(RoundF64::new(to)))))
             }
@@ -69,7 +71,7 @@ impl VectorRecipe {
         }
     }
 
-    /// `i` and `l` are the same instruction set.
+    /// `i` and `l` must be the same instruction set.
     pub(crate) fn build<I: Instructions + 'static, L: Lanes + 'static>(self, i: I, l: L) -> Box<dyn CastLoop> {
         match self {
             Self::Shared(shared) => shared.build(i, l),

@@ -1,5 +1,6 @@
-//! Rounding to floats of at most 8 bits in 16-bit lanes, with AVX-512, which looks 32 lanes up in 64 words. Floats have larger
-//! exponents than the destination's: [`ExponentRule::Smaller`](super::ExponentRule::Smaller).
+//! Rounding to floats of at most 8 bits in 16-bit lanes, with AVX-512. One instruction looks up 32 lanes in a table of
+//! 64 words. Exponent fields of the source's floats are larger than the destination's:
+//! [`ExponentRule::Smaller`](super::round_in_16_bits::ExponentRule::Smaller).
 
 use bytemuck::cast;
 
@@ -15,8 +16,8 @@ use crate::cpu::lanes::avx512::{Avx512, ZERO, read};
 use crate::cpu::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO};
 use crate::cpu::source::{Codes16, F32Source, F64Source, Int, Source};
 
-/// A source of 16-bit floats: those that its elements are, or its numbers in BFLOAT16, rounded to odd. Those have more than two
-/// bits beyond any destination's, so that the second rounding gives what a single one would.
+/// A source of 16-bit floats: its elements, or its numbers in BFLOAT16, rounded to odd. BFLOAT16 has at least two
+/// significand bits more than any destination, so that the second rounding gives the result of a single one.
 pub(crate) trait Floats16: Source {
     fn floats_16(self, l: Avx512, bytes: &[u8]) -> __m512i;
 }
@@ -36,7 +37,7 @@ impl Floats16 for F32Source {
     }
 }
 
-/// Numbers in binary32 whose upper halves are rounded to odd. The lower ones are undefined.
+/// Rounds binary32 numbers to odd in their upper halves. The lower halves are undefined.
 #[inline(always)]
 fn odd_upper_half(l: Avx512, a: __m512i) -> __m512i {
     let wide = l.wide();
@@ -54,7 +55,7 @@ impl Floats16 for F64Source {
             let a = read(bytes, 64 * i);
             let is_cut = l.wide()._mm512_test_epi64_mask(a, cast([(1u64 << CUT) - 1; 8]));
             let odd = l.wide()._mm512_mask_or_epi64(a, is_cut, a, cast([1u64 << CUT; 8]));
-            // What is too large becomes the greatest number.
+            // A number that is too large becomes the greatest number, because this rounds toward zero.
             four[i] = cast(l.wide()._mm512_cvt_roundpd_ps::<ZERO>(cast(odd)));
         }
         l.upper_halves([cast([four[0], four[1]]), cast([four[2], four[3]])])
@@ -83,8 +84,8 @@ impl RoundingOfFloats16 {
     }
 }
 
-/// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. Numbers that stay normal are rounded by
-/// shifting. Those that become subnormal are looked up.
+/// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. Numbers that stay normal are
+/// rounded by shifting. Those that become subnormal are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShiftOrLookUp<const BITS: usize, const SIGNS: u8> {
     to: EncodeFloat,
@@ -98,7 +99,8 @@ impl<const BITS: usize, const SIGNS: u8> ShiftOrLookUp<BITS, SIGNS> {
     fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
         let normals = Shift::new(&Hub::new(from), to);
         let (man, rebias) = (from.man_bits, from.bias - to.bias);
-        // In the last binade below the least normal number, the last place is that of normal numbers.
+        // In the destination, the binade below the least normal number has the same last place as the one above, so
+        // that halfway numbers have zeros in their lowest `down` bits. In lower binades they have more zeros.
         let subnormals =
             MagnitudeTable::new(from, to, (rebias - to.man) << man, ((rebias + 1) << man) - 1, normals.down)?;
         Some(Self { to: *to, infinity: from.top() as u16, normals, subnormals })
@@ -113,14 +115,14 @@ impl<S: Floats16, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftO
         let floats = source.floats_16(l, bytes);
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let (normal, subnormal) = (self.normals.codes(l, magnitude), self.subnormals.look_up(l, magnitude));
-        // Where one of them holds, the other is not greater.
+        // One of the two codes is right, and the other is not greater.
         let code = l.short()._mm512_max_epi16(normal, subnormal);
         let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
         signed::<_, BITS, SIGNS>(l, code, floats, is_nan, &self.to)
     }
 }
 
-/// Rounding of 16-bit integers to `BITS` bits. None becomes subnormal.
+/// Rounding of 16-bit integers to `BITS` bits. No integer becomes subnormal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShiftInteger<const BITS: usize> {
     /// The integer whose code everything out of range gets.
@@ -129,7 +131,7 @@ pub(crate) struct ShiftInteger<const BITS: usize> {
 }
 
 impl ShiftInteger<8> {
-    /// `None` for other destinations than floats of 8 bits that integers are rounded to by shifting.
+    /// `None` unless the destination is a float of 8 bits to which integers are rounded by shifting.
     pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
         match Rounding::new(to)? {
             Rounding::ToBytes(RoundToBytes::Add8(_) | RoundToBytes::Add8NoNegativeZero(_)) => {
@@ -150,7 +152,8 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
         let wide = l.wide();
         let integers = l.load_u16(bytes);
         let magnitude = l.min_u16(if SIGNED { l.abs_i16(integers) } else { integers }, l.splat_u16(self.limit));
-        // The lower and the upper integer of each pair are rounded apart. The codes begin in the upper half.
+        // The lower and the upper integer of each pair are rounded separately. Their codes begin in the upper halves of
+        // the sums.
         let pairs = [wide._mm512_and_si512(magnitude, cast([0xffffu32; 16])), wide._mm512_srli_epi32::<16>(magnitude)];
         let floats = l.i32_to_f32(pairs);
         let Shift { down, add, .. } = self.shift;
@@ -158,7 +161,7 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
         let [lower, upper] = l.add_u32(l.add_u32(floats, l.splat_u32(add)), odd);
         let sums = l.select_u16(0xaaaa_aaaa, upper, wide._mm512_srli_epi32::<16>(lower));
         let code = l.short()._mm512_srav_epi16(sums, l.splat_u16(down as u16 - 16));
-        // For 0 it is negative.
+        // For the integer 0, `code` is negative.
         let code = l.short()._mm512_max_epi16(code, l.splat_u16(0));
         if !SIGNED {
             return code;
@@ -173,9 +176,9 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
 struct Shift {
     /// The magnitude whose code everything out of range gets.
     limit: u32,
-    /// The number of significand bits that the destination has fewer.
+    /// Significand bits of the source minus those of the destination.
     down: u32,
-    /// Is added before they are cut: just below half of the last place, less the difference of the biases.
+    /// Added before these bits are cut: just below half of the last place, minus the difference of the biases.
     add: u32,
 }
 
@@ -186,7 +189,8 @@ impl Shift {
         Self { limit: (to.overflow << down) + rebias, down, add: ((1 << (down - 1)) - 1u32).wrapping_sub(rebias) }
     }
 
-    /// The codes of magnitudes of 16 bits. One that becomes subnormal gives a signed number that is not greater than its code.
+    /// The codes of magnitudes of 16 bits. For a magnitude that becomes subnormal, the result is a signed number that
+    /// is not greater than its code.
     #[inline(always)]
     fn codes(self, l: Avx512, magnitude: __m512i) -> __m512i {
         let bounded = l.min_u16(magnitude, l.splat_u16(self.limit as u16));
@@ -233,8 +237,8 @@ impl<S: Floats16, const SIGNS: u8> Sink<Avx512, S> for LookUp4<SIGNS> {
     }
 }
 
-/// The codes of the magnitudes from `least` to `greatest`. Each that is 0 in its lowest `down` bits has an entry, and so have all
-/// numbers between it and the next.
+/// The codes of the magnitudes from `least` to `greatest`. Each magnitude whose lowest `down` bits are 0 has an entry.
+/// All magnitudes between two of these share an entry.
 #[derive(Clone, Copy, Debug)]
 struct MagnitudeTable {
     least: u16,
@@ -268,12 +272,13 @@ impl MagnitudeTable {
         self.words[index % 64 / 32][index % 32].into()
     }
 
-    /// Below `least`, the code of that number; above `greatest`, that of this one.
+    /// The codes of magnitudes: below `least` the code of `least`, above `greatest` the code of `greatest`.
     #[inline(always)]
     fn look_up(self, l: Avx512, magnitude: __m512i) -> __m512i {
         let bounded = l.min_u16(magnitude, l.splat_u16(self.greatest));
         let bounded = l.short()._mm512_max_epi16(bounded, l.splat_u16(self.least));
-        // A number rounded down and rounded up: the sum is even for a number with an entry of its own and odd for one between two.
+        // The index is the number rounded down plus the number rounded up. It is even for a number with an entry of its
+        // own, and odd for a number between two of these.
         let up = l.add_u16(bounded, l.splat_u16((1 << self.down) - 1));
         let index = l.add_u16(l.shr_u16(bounded, self.down), l.shr_u16(up, self.down));
         let [first, second] = self.words;

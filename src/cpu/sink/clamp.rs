@@ -19,7 +19,7 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         let SignMagnitude { magnitude, sign, is_nan } = source.sign_magnitude(l, bytes);
-        // No bound is larger than 2^15.
+        // No bound is larger than 2^15, and larger integers would not fit into 16-bit lanes.
         let bounded = l.min_i32(magnitude, l.splat_u32((F32_BIAS + 15) << F32_MAN));
         let size = l.narrow(l.f32_to_i32(bounded));
         let bound = l.select_u16(l.negative_u16(sign), l.splat_u16(self.below), l.splat_u16(self.above));

@@ -11,7 +11,7 @@ const BIAS: u32 = 127;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct E8m0<const SATURATE: bool> {
     nan: u32,
-    /// Is added to the significand bits before they are cut.
+    /// Added to the significand bits before they are cut.
     round: u32,
     /// The hub's bias minus FLOAT8E8M0's, as an exponent field.
     rebias: u32,

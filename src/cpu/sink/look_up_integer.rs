@@ -8,7 +8,8 @@ use crate::cpu::source::Int;
 /// From this magnitude on, all integers have the largest number's code.
 const MOST: u32 = 31;
 
-/// Rounding to `BITS` bits. In the caches it takes 0.55 to 0.65 of the time of [`Round`](super::Round) from 16-bit integers.
+/// Rounding to `BITS` bits. From 16-bit integers in the caches, it takes 0.55 to 0.65 of the time of
+/// [`Round`](super::round::Round).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LookUpInteger<const BITS: usize>([u8; MOST as usize + 1]);
 

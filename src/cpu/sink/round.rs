@@ -1,8 +1,8 @@
 //! Rounding to floats of at most 16 bits, to nearest with ties to even.
 //!
-//! The source gives binary32 numbers, rounded to odd if binary32 cannot hold them, so that this is the only rounding.
-//! Integers that are out of range for every destination may be replaced by others that are.
-//! Signs and NaNs are handled last, in 16-bit lanes, of which a vector holds twice as many.
+//! The source gives binary32 numbers, rounded to odd if binary32 cannot hold them, so that this is the only rounding. A
+//! source may replace an integer that is out of range for every destination by another such number. Signs and NaNs are
+//! handled last, in 16-bit lanes: a vector holds twice as many of them as 32-bit lanes.
 
 use super::Sink;
 use crate::bits::reference::EncodeFloat;
@@ -36,8 +36,8 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
 const SHIFT: bool = false;
 const ADD: bool = true;
 
-/// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. With [`ADD`], floats are rounded by adding a power of two;
-/// integers are rounded by shifts, since they are never subnormal.
+/// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. With [`ADD`], floats are
+/// rounded by adding a power of two. Integers are rounded by shifting, because they never become subnormal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<const BITS: usize, const HOW: bool, const SIGNS: u8> {
     to: EncodeFloat,
@@ -45,7 +45,9 @@ pub(crate) struct Round<const BITS: usize, const HOW: bool, const SIGNS: u8> {
     limit: u32,
     /// The binary32 exponent field of the destination's least normal number.
     least: u32,
-    /// Is added to a number's exponent field. The last place of the resulting power of two is that of the destination.
+    /// Added to a number's exponent field. The last place of the resulting power of two is the destination's last
+    /// place.
+    /// Significand bits of binary32 minus those of the destination.
     raise: u32,
     down: u32,
 }
@@ -90,7 +92,8 @@ impl Rounding {
             let is_upper_half = [to.bits, to.man] == [16, F32_MAN - 16];
             return is_upper_half.then(|| Self::ToBytes(RoundToBytes::Shift16(Round::new(to))));
         }
-        // Otherwise the addition could overflow to infinity, or integers from `BOUND` on could be in range.
+        // With such a destination, the addition could overflow to infinity, or integers from `BOUND` on could be in
+        // range.
         if (limit & F32_INFINITY) + (down << F32_MAN) >= F32_INFINITY || limit > (BOUND as f32).to_bits() {
             return None;
         }
@@ -127,8 +130,8 @@ impl<const BITS: usize, const HOW: bool, const SIGNS: u8> Round<BITS, HOW, SIGNS
         l.add_u32(significand, l.shr_by_u32(l.sub_u32(exponent, l.splat_u32(self.least)), self.down))
     }
 
-    /// The codes of integers, which are never subnormal: rounds the last bits of the significand away and changes the
-    /// bias. The integer 0 has an exponent below the destination's and gets the code 0.
+    /// The codes of integers, which never become subnormal: rounds the last bits of the significand away, and changes
+    /// the bias. The integer 0 has an exponent below the destination's and gets the code 0.
     #[inline(always)]
     fn normal<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
         let bounded = l.min_i32(magnitude, l.splat_u32(self.limit));

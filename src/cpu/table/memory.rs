@@ -1,19 +1,19 @@
-//! Tables in memory: an entry for each of the 256 bytes has the destination codes of all codes in the byte.
+//! Tables in memory. The entry of a source byte, or of a 6-bit code, has the destination codes of all codes in it.
 
 use super::{Entries, entries};
 use crate::cpu::cast_loop::CastLoop;
 use crate::types::conversion::Conversion;
 
 /// The cast of one pair by tables in memory. An index is a source byte, or one 6-bit code. It holds one, two or four
-/// codes, which become as many destination codes without gaps.
+/// source codes. Their destination codes follow one another without gaps.
 pub(crate) struct MemoryTable {
     from_bits: u32,
     tables: Tables,
 }
 
-/// Tables of 256 words, by the destination bits of an index. If there are several, the n-th index of a group uses the n-th table,
-/// whose entries are shifted to the place of that index's destination bits. A group then takes two loads for each index, and one
-/// store.
+/// Tables of 256 words, by the destination bits of an index. If there are several tables, the n-th index of a group
+/// uses the n-th table. Its entries are shifted to the place of that index's destination bits. A group then takes two
+/// loads for each index, and one store.
 enum Tables {
     Bits2(Box<[[u64; 256]; 8]>),
     Bits4(Box<[[u64; 256]; 8]>),
@@ -100,8 +100,9 @@ impl MemoryTable {
         });
     }
 
-    /// Calls `convert` for eight indexes at a time, which become `written` bytes. The last indexes may be fewer. It is
-    /// inlined so that the compiler knows `written` and can unroll `convert`.
+    /// Calls `convert` for eight indexes at a time, which become `written` bytes. If the last call has fewer indexes,
+    /// zeros take the place of the others, and their bytes are dropped. This function is inlined so that the compiler
+    /// knows `written` and can unroll `convert`.
     #[inline(always)]
     fn eights(&self, written: usize, source: &[u8], destination: &mut [u8], convert: impl Fn(&[u8; 8], &mut [u8])) {
         let six = self.from_bits == 6;
@@ -141,7 +142,7 @@ fn six_bit_indexes(bytes: &[u8]) -> [u8; 8] {
     [code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7)]
 }
 
-/// A table for each of the `INDEXES` indexes in a word.
+/// A table for each of the `INDEXES` indexes that share a word.
 fn shifted<const INDEXES: usize>(entries: &Entries, entry_bits: usize) -> Box<[[u64; 256]; INDEXES]> {
     let mut tables = Box::new([[0; 256]; INDEXES]);
     for (place, table) in tables.iter_mut().enumerate() {
@@ -150,7 +151,7 @@ fn shifted<const INDEXES: usize>(entries: &Entries, entry_bits: usize) -> Box<[[
     tables
 }
 
-/// The first words of each index.
+/// The first `WORDS` words of each entry.
 fn first<const WORDS: usize>(entries: &Entries) -> Box<[[u64; WORDS]; 256]> {
     let mut table = Box::new([[0; WORDS]; 256]);
     table.iter_mut().zip(entries).for_each(|(words, entry)| words.copy_from_slice(&entry[..WORDS]));

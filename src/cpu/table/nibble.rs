@@ -1,15 +1,16 @@
-//! Tables of 16 entries in the registers of AVX2 or AVX-512, for sources of at most 4 bits. Both halves of each source byte are
-//! looked up where they lie, so that codes are not unpacked first.
+//! Tables of 16 entries in the registers of AVX2 or AVX-512, for sources of at most 4 bits. Both halves of each source
+//! byte are looked up where they lie, so that codes are not unpacked first.
 
 use super::{Entries, entries};
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::types::conversion::Conversion;
 
-/// How many vectors of source bytes a step reads.
+/// The number of vectors of source bytes that a step reads.
 const VECTORS: usize = 2;
 
-/// The table of a pair, by the destination bits of a nibble: half a source byte, which is one code of 4 bits or two of 2 bits.
+/// The table of a pair, by the destination bits of a nibble: half a source byte, which is one code of 4 bits or two of
+/// 2 bits.
 pub(crate) enum NibbleTable {
     Bits2(Nibbles<2>),
     Bits4(Nibbles<4>),
@@ -57,7 +58,7 @@ impl NibbleTable {
 pub(crate) struct Nibbles<const BITS: usize> {
     /// What the lower nibble contributes to each of these bytes.
     lower: [[u8; 16]; 4],
-    /// What the upper nibble contributes.
+    /// What the upper nibble contributes to each of these bytes.
     upper: [[u8; 16]; 4],
 }
 
@@ -79,6 +80,8 @@ impl<L: ByteLanes, const BITS: usize> Step<L> for Nibbles<BITS> {
         let mut firsts = [l.splat_u16(0); VECTORS];
         for i in 0..VECTORS {
             let codes = l.load_u16(&source[2 * L::COUNT * i..]);
+            // Two or four bytes for each source byte are interleaved below. That changes the order, unless the source
+            // bytes are moved first.
             let codes = match BITS {
                 2 | 4 => codes,
                 6 | 8 => l.spread_by_8(codes),

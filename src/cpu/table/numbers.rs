@@ -1,4 +1,4 @@
-//! Tables of the numbers of small floats in binary32. Instructions make the destination codes of them.
+//! Tables of the numbers of small floats in binary32. Instructions convert the numbers to destination codes.
 
 use super::{Entries, entries};
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
@@ -13,7 +13,7 @@ pub(super) struct NumberTable {
     pub to: NumberTo,
 }
 
-/// What an instruction makes of numbers to get the destination codes.
+/// The type to which an instruction converts the numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NumberTo {
     F32,
@@ -23,7 +23,8 @@ pub(super) enum NumberTo {
 }
 
 impl NumberTable {
-    /// `None` for other sources, and if there is no such instruction.
+    /// `None` if the source is not a small float, if the sink has no such instruction, and if the instruction gives
+    /// other codes.
     pub(super) fn new(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Option<Self> {
         let (to, signed) = match sink {
             SinkKind::F32 => (NumberTo::F32, true),
@@ -39,8 +40,8 @@ impl NumberTable {
         let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default()).ok()?;
         let mut numbers = entries(&upper_halves, 1);
         if !signed {
-            // Codes that are 0 (out of range, NaN, multiples of 2³²) get the number 0. All others must be what the instruction
-            // to signed integers gives.
+            // Where the code is 0 (out of range, NaN, multiples of 2³²), the number becomes 0. All other codes must be
+            // those that the instruction to signed integers gives.
             for (number, &[code, ..]) in numbers.iter_mut().zip(&*entries(conversion, 1)) {
                 if code == 0 {
                     number[0] = 0;

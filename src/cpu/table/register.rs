@@ -23,7 +23,7 @@ const LANES: usize = 32;
 /// 256 words in vectors. Tables for fewer than 8 bits are repeated, so that the bits above an index do not matter.
 type Words = [__m512i; 8];
 
-/// The words of a table, by the place of the first of their 16 bits in entries.
+/// The words of a table: bits 0 to 15 of the entries, then bits 16 to 31, 32 to 47 and 48 to 63.
 type WordTables = [Words; 4];
 
 /// The table of one pair.
@@ -39,8 +39,8 @@ enum Form {
     Pairs(PairFrom, PairTo),
     /// The destination codes: a table for each 16 bits, lowest first.
     Codes(From, To),
-    /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions make the
-    /// destination codes of them.
+    /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions convert
+    /// the numbers to destination codes.
     Numbers(From, NumberTo),
 }
 
@@ -53,7 +53,7 @@ enum From {
     Bits8,
 }
 
-/// The bits of destination codes that are not less than a word.
+/// The bits of destination codes that fill one or more 16-bit words.
 #[derive(Clone, Copy, Debug)]
 enum To {
     Bits16,
@@ -115,7 +115,7 @@ impl RegisterLoop {
 }
 
 impl RegisterTable {
-    /// `None` for pairs of fewer than 6 bits to at most 8 bits, and for other widths of codes than element types have.
+    /// `None` from fewer than 6 bits to at most 8 bits, and for widths of codes that no element type has.
     pub(crate) fn new(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         if to_bits <= 8 {
@@ -172,8 +172,9 @@ impl RegisterTable {
             8 => PairTo::Bits8,
             _ => return None,
         };
-        // A word has the codes of the indexes i and i + 64, and of i + 128 and i + 192 if all four fit. A source of 6 bits has 64
-        // codes only: its words have the code twice, once for each code of a pair.
+        // A word has the codes of the indexes i, i + 64, i + 128 and i + 192 if all four fit, and otherwise those of i
+        // and i + 64. A source of 6 bits has only 64 indexes: its words have the same code twice, once for each code of
+        // a pair.
         let (shared, size) = match (from, to) {
             (PairFrom::Bits8, PairTo::Bits2 | PairTo::Bits4) => (4, 4),
             (PairFrom::Bits8, PairTo::Bits6 | PairTo::Bits8) => (2, 8),
@@ -207,8 +208,8 @@ fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: _
     simd._mm512_mask_blend_epi16(eighth, lower, upper)
 }
 
-/// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. The result of 6 bits is repeated
-/// in the next `TO` bits. Of 8 bits, the bits above the result are undefined.
+/// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. From 6 bits, the result
+/// is repeated in the next `TO` bits. From 8 bits, the bits above the result are undefined.
 #[inline(always)]
 fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: Words, codes: __m512i) -> __m512i {
     let simd = l.short();
@@ -216,8 +217,8 @@ fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: 
     if FROM < 8 {
         return found;
     }
-    // A look-up uses six bits of a code. The other two bits choose a place in a word of four codes, or one of two look-ups
-    // and a place in a word of two.
+    // A look-up uses six bits of a code. If a word has four codes, the other two bits choose one of them. If it has
+    // two, one bit chooses between two look-ups, and the other bit a code.
     if TO <= 4 {
         let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
         return simd._mm512_srlv_epi16(found, place);
@@ -228,7 +229,7 @@ fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: 
     simd._mm512_srlv_epi16(simd._mm512_mask_blend_epi16(eighth, found, other), place)
 }
 
-/// The words of four tables, by index and the place of the first bit.
+/// The words of four tables. `word` gets an index, and the place of the word's first bit in the entry.
 fn words(word: impl Fn(usize, usize) -> u16) -> Box<WordTables> {
     Box::new([0, 16, 32, 48].map(|place| {
         std::array::from_fn(|vector| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(vector * LANES + i, place))))

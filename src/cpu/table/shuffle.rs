@@ -1,5 +1,5 @@
-//! Tables in AVX2's registers, for sources of at most 8 bits that `nibble` does not serve. They have at most 16 bits for each code:
-//! those of the destination code, or 16 that determine it.
+//! Tables in AVX2's registers, for sources of at most 8 bits that `nibble` does not serve. They hold at most 16 bits
+//! for each source code: the destination code, or 16 bits that determine it.
 //!
 //! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
@@ -26,7 +26,8 @@ pub(crate) struct ShuffleTable {
     tables: Tables,
 }
 
-/// What is made of the entries, by the bits of the source. Sources of at most 4 bits with other destinations have faster tables.
+/// What the entries become, by the bits of the source. From sources of at most 4 bits to other destinations, there are
+/// faster tables.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     From2(To16OrMore),
@@ -76,7 +77,7 @@ enum Meaning {
     Number(NumberTo),
 }
 
-/// Evaluates an expression with the value of `TO`.
+/// Evaluates `$made` with a constant `$TO`: the number that stands for `$to`.
 macro_rules! with_to {
     ($TO:ident = $to:expr, $made:expr) => {
         with_number!($TO = $to, To {
@@ -89,18 +90,18 @@ macro_rules! with_to {
 impl ShuffleTable {
     /// `None` where 16 bits do not determine each destination code, and where another table is faster.
     ///
-    /// The upper half of binary32 has eight significant bits, as many as any source of at most 8 bits needs, and instructions make
-    /// DOUBLE and integers of a float's.
+    /// The upper half of binary32 has eight significant bits. These are enough for any source of at most 8 bits. For
+    /// floats, instructions convert them to DOUBLE and to integers.
     pub(crate) fn new(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         if let (SinkKind::Int64 { .. }, SourceKind::ShortFloat(format)) = (sink, source)
             && format.max_exponent() >= 31
         {
-            // Of larger numbers, four instructions for each 64 bits are slower than a table in memory.
+            // `store_i64` does not serve larger numbers, and instructions that do are slower than a table in memory.
             return None;
         }
-        // Up to 4 bits one table has all codes, and codes take fewer instructions than numbers. Those of larger sources need more
-        // tables.
+        // From at most 4 bits, one table has all codes, and codes take fewer instructions than numbers. From more bits,
+        // codes need more tables than numbers.
         let by_codes = from_bits <= 4 && to_bits <= 32;
         let numbers = if by_codes { None } else { NumberTable::new(source, sink, conversion) };
         let (entries, meaning) = match numbers {
@@ -146,7 +147,8 @@ impl ShuffleTable {
     }
 }
 
-/// For each index, the 16 bits that determine its destination code, and what they mean.
+/// For each index, the 16 bits that determine its destination code, and what they mean. `None` if 16 bits are not
+/// enough.
 fn halves(to_bits: u32, codes: &[u64; 256]) -> Option<([u16; 256], Meaning)> {
     let is_upper = |code: &u64| code & 0xffff == 0;
     let is_extended = |code: &u64| *code as u32 == i32::from(*code as i16) as u32;
@@ -223,13 +225,13 @@ impl<const FROM: usize, const TO: usize> CastLoop for Shuffles<FROM, TO> {
     }
 }
 
-/// Tables of 16 bytes, by source codes.
+/// Tables of 16 bytes. Their entries for a source code are added up.
 struct Tables {
     /// By the low four bits of a code.
     first: BytePair,
-    /// By its high four bits; added to `first`. In most pairs this is the exponent and the sign.
+    /// By the high four bits of a code. In most pairs they are the sign and the exponent.
     offsets: BytePair,
-    /// Corrections of the sum for codes below 128 and, equally, for the codes 128 above them.
+    /// Corrections of the sum, the same for a code below 128 and for the code 128 above it.
     lower: Vec<Increment>,
     /// Corrections for the codes from 128 on only.
     upper: Vec<Increment>,
@@ -239,7 +241,7 @@ struct Tables {
 /// How the results of the upper 128 codes follow from those of the lower ones.
 #[derive(Clone, Copy)]
 enum UpperCodes {
-    /// Not at all: they are in the increments.
+    /// They do not follow: `upper` has the differences.
     Apart,
     /// Signed integers to floats: those of the lower codes in reverse order, plus the low and the high byte of the
     /// sign.
@@ -251,22 +253,22 @@ enum UpperCodes {
 /// A table of low bytes and one of high bytes.
 type BytePair = [[u8; 16]; 2];
 
-/// The place in rows of 16 codes at which they are compared: far from their ends, where zeros and NaNs are.
+/// The place at which rows of 16 codes are compared. It is far from the ends of a row, where zeros and NaNs are.
 const MIDDLE: usize = 8;
 
-/// What is added for the codes from `first` on, beyond what was added for the codes 16 before them. Rows of 16 codes
-/// that differ only by an offset, as in most binades, need no increment.
+/// What is added for the codes from `first` on: the difference to the codes 16 before them. Rows of 16 codes that
+/// differ only by an offset, as in most binades, need no increment.
 #[derive(Clone, Copy)]
 struct Increment {
-    /// The same in all bytes.
+    /// The first code, the same in all bytes.
     first: [u8; 16],
     tables: BytePair,
 }
 
 impl Tables {
-    /// The tables of some results of `to_bits` bits, one for each code.
+    /// The tables of `entries`: the results of all codes, of `to_bits` bits.
     fn new(from_bits: u32, to_bits: u32, entries: &[u16]) -> Self {
-        // The low and the high bytes of the codes have separate tables.
+        // The low and the high bytes of the results have separate tables.
         let mut tables = [[[0; 16]; 2]; 16];
         for (i, entry) in entries.iter().enumerate() {
             [tables[i / 16][0][i % 16], tables[i / 16][1][i % 16]] = entry.to_le_bytes();
@@ -318,7 +320,7 @@ impl Tables {
         plain
     }
 
-    /// The low and the high bytes of the codes' destination codes. High bytes are looked up only if codes have them.
+    /// The low and the high bytes of the results. High bytes are looked up only if results have them.
     #[inline(always)]
     fn look_up<const FROM: usize, const TO: usize>(&self, l: Avx2, codes: [Bytes; VECTORS]) -> [[Bytes; VECTORS]; 2] {
         let simd = l.0.v3.avx2;
@@ -372,7 +374,7 @@ impl Tables {
             }
             UpperCodes::Negated(mask) => {
                 for i in 0..VECTORS {
-                    // The instruction gives 0 where the sign's operand is 0.
+                    // The instruction gives 0 where its second operand is 0, so that a bit other than the sign is set.
                     let sign = simd._mm256_or_si256(codes[i], vector::splat_u8(1));
                     let negated = simd._mm256_sign_epi8(made[0][i], sign);
                     made[0][i] = simd._mm256_and_si256(negated, vector::splat_u8(mask));
@@ -389,6 +391,7 @@ impl Tables {
         made
     }
 
+    /// Adds what the increments have for the codes.
     #[inline(always)]
     fn add<const TO: usize>(
         &self,
@@ -417,8 +420,9 @@ impl Tables {
     }
 }
 
-/// The values of `TO` for destinations of more than 16 bits: by way of FLOAT, of which the tables have the upper halves, and
-/// integers of 16 bits with their sign above them.
+/// The values of `TO` for destinations of more than 16 bits. With `EXTENDED`, tables have integers of 16 bits, which
+/// are extended by their sign. With the others, tables have the upper halves of words of 32 bits. `UPPER_HALF` stores
+/// these words; the rest convert them from binary32.
 const UPPER_HALF: usize = 32;
 const EXTENDED: usize = 33;
 const INT32: usize = 34;
@@ -472,20 +476,21 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
     }
 }
 
-/// Interleaved words in order.
+/// Puts interleaved words into the order of the elements.
 #[inline(always)]
 fn in_order(l: Avx2, [a, b]: [Bytes; 2]) -> [Bytes; 2] {
     [l.0.v3.avx2._mm256_permute2x128_si256::<0x20>(a, b), l.0.v3.avx2._mm256_permute2x128_si256::<0x31>(a, b)]
 }
 
-/// Integers of 16 bits with 32 bits.
+/// Extends integers of 16 bits to 32 bits.
 #[inline(always)]
 fn extended(l: Avx2, words: Bytes) -> [Bytes; 2] {
     let [low, high]: [[u8; 16]; 2] = cast(words);
     [l.0.v3.avx2._mm256_cvtepi16_epi32(cast(low)), l.0.v3.avx2._mm256_cvtepi16_epi32(cast(high))]
 }
 
-/// Moves each two bytes so that three interleavings, of bytes, of words and of 32 bits, leave results in the order of the source.
+/// Moves pairs of bytes so that three interleavings, of bytes, of words and of 32 bits, leave results in the order of
+/// the source.
 #[inline(always)]
 fn spread_by_2(l: Avx2, codes: Bytes) -> Bytes {
     let even_first = vector::twice([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]);
@@ -497,7 +502,8 @@ fn spread_by_2(l: Avx2, codes: Bytes) -> Bytes {
 fn store_i64(l: Avx2, numbers: [Bytes; 2], bytes: &mut [u8]) {
     let simd = l.0.v3.avx2;
     for (value, bytes) in l.f32_to_i32(numbers).into_iter().zip(bytes.chunks_exact_mut(2 * LANES)) {
-        // For ∞ and NaN, of which there is the least 32-bit integer, 2³¹ below zeros instead.
+        // For ∞ and NaN, `value` is the least 32-bit integer. It becomes the upper half here, and the lower half
+        // becomes zero.
         let is_special = simd._mm256_cmpeq_epi32(value, vector::splat_u32(1 << 31));
         let lower = simd._mm256_andnot_si256(is_special, value);
         let sign = simd._mm256_srai_epi32::<31>(value);

@@ -77,7 +77,7 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
     wrong
 }
 
-/// Casts of few elements use no table, casts of many use one.
+/// Few elements, and so many that the destination is aligned first.
 #[test]
 fn the_callers_float_modes_change_no_bit() {
     for (name, word) in MODES {

@@ -1,4 +1,4 @@
-//! Tests of recipes: against the committed table, and of what tables of 16 bits rely on.
+//! Tests of recipes: they are those of the committed table, and they suit the conversion.
 
 pub(super) mod words;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -109,7 +109,7 @@ fn recipe(conversion: &Conversion) -> String {
     text
 }
 
-/// `tests/recipe.sh` names the two types of a pair in the environment, and this prints it.
+/// `tests/recipe.sh` names the two types of a pair in the environment, and this test prints the pair's recipe.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[test]
 fn a_pair_is_printed_with_what_its_recipe_was_made_with() {
@@ -143,8 +143,8 @@ AVX-512   m  table in AVX-512's registers: numbers, which are converted (src/cpu
     );
 }
 
-/// Loops are compiled for some sign rules of each width. Any other destination goes by the reference, not by a loop
-/// that makes other signs.
+/// Loops are compiled for some sign rules of each width. A destination with another rule is cast by the reference, not
+/// by a loop that makes wrong signs.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[test]
 fn destinations_with_other_signs_go_by_the_reference() {
@@ -172,8 +172,9 @@ fn destinations_with_other_signs_go_by_the_reference() {
     }
 }
 
-/// Shuffle tables hold 16 bits of each entry: of the code, or of a float's number, of which instructions make DOUBLE, INT32 and
-/// UINT32, and 64-bit integers if they are less than 2³¹.
+/// Shuffle tables hold 16 bits for each source code: bits of the destination code, or of a float's number in binary32.
+/// Instructions convert such numbers to DOUBLE and to 32-bit integers, and to 64-bit integers if the numbers are less
+/// than 2³¹.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[test]
 fn shuffle_tables_are_chosen_where_16_bits_say_all() {

@@ -5,7 +5,8 @@ use bytemuck::cast;
 use super::{Avx512, splat_u16, write};
 use crate::cpu::arch::__m512i;
 
-/// Stores 128 codes of `bits` bits, at most 8, from 16-bit lanes in the order of the elements. The bits above a code are zero.
+/// Stores 128 codes of `bits` bits, at most 8, from 16-bit lanes in the order of the elements. The bits above a code
+/// are zero.
 #[inline(always)]
 pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &mut [u8]) {
     let short = l.short();
@@ -33,21 +34,22 @@ pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &m
     }
 }
 
-/// Puts two fields of `bits` bits, which lie one in each byte, together in a 16-bit lane: multiplies the upper one by a power of
-/// two and adds the lower one.
+/// Joins the fields of `bits` bits in each two bytes to one field in a 16-bit lane: multiplies the upper field by a
+/// power of two, and adds the lower field.
 #[inline(always)]
 pub(crate) fn paired(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
     l.short()._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
 }
 
-/// Restores the order after two instructions, one upon the other, that pack each quarter of their two vectors separately.
+/// Restores the order after two packing instructions, of which the second packs results of the first. Both pack each
+/// quarter of their two vectors separately.
 #[inline(always)]
 pub(crate) fn in_order_of_two(l: Avx512, packed: __m512i) -> __m512i {
     let order: [u32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
     l.wide()._mm512_permutexvar_epi32(cast(order), packed)
 }
 
-/// Stores 128 codes of 6 bits. Each 16-bit lane has two; its other bits are zero.
+/// Stores 128 codes of 6 bits. Each 16-bit lane has two codes in its low 12 bits; its other bits are zero.
 #[inline(always)]
 pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8]) {
     store_threes(l, both!(|pairs| l.short()._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]))), bytes);

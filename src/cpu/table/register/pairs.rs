@@ -1,5 +1,5 @@
-//! Tables in AVX-512's registers from codes of 6 or 8 bits to codes of at most 8 bits. Each 16-bit lane holds two codes, so
-//! that they are neither unpacked before nor packed into bytes after the look-ups.
+//! Tables in AVX-512's registers from codes of 6 or 8 bits to codes of at most 8 bits. Each 16-bit lane holds two
+//! codes, so that they are neither unpacked before nor packed into bytes after the look-ups.
 
 use bytemuck::cast;
 use pulp::x86::V4;
@@ -22,8 +22,9 @@ const MOST_VECTORS: usize = 4;
 pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a WordTables);
 
 impl<const FROM: usize, const TO: usize> LookUpPairs<'_, FROM, TO> {
-    /// As many vectors as fill one vector of results; two for 6 bits, which are stored in 96 bytes. From 6 bits four, so that only
-    /// the last read must begin earlier to stay within the step.
+    /// The vectors of source codes that a step reads. From 8 bits they fill one vector of results, or 96 bytes with
+    /// results of 6 bits. From 6 bits there are four, so that only the last read must begin earlier to stay within the
+    /// step.
     const VECTORS: usize = match (FROM, TO) {
         (6, _) => MOST_VECTORS,
         (_, 6) => 2,
@@ -45,7 +46,8 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
             if FROM == 8 {
                 second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(TO as u16));
             }
-            // Takes the low `TO` bits from the first code and the others from the second, then clears what is above both.
+            // Takes the low `TO` bits from the first code and the others from the second, then clears what is above
+            // both.
             let both = l.select_bits(splat_u16(0xff >> (8 - TO)), first, second);
             pairs[i] = l.and_u16(both, splat_u16(0xffff >> (16 - 2 * TO)));
         }
@@ -53,23 +55,23 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
     }
 }
 
-/// The first and the second codes of the 32 pairs of vector `i`, in the low bits of 16-bit lanes. The bits above them are those
-/// of other codes.
+/// The first and the second codes of the 32 pairs of vector `i`, in the low bits of 16-bit lanes. The bits above these
+/// codes belong to other codes.
 #[inline(always)]
 fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
     if FROM == 8 {
         let codes = read(bytes, 64 * i);
         return [codes, simd.avx512bw._mm512_srli_epi16::<8>(codes)];
     }
-    // Moves twelve bytes, which hold 16 codes, to each quarter. The last vector reads the last 64 bytes of the step and skips 16 of
-    // them.
+    // Moves twelve bytes, which hold 16 codes, to each quarter. The last vector reads the last 64 bytes of the step and
+    // skips 16 of them.
     let skipped = if i == MOST_VECTORS - 1 { 4 } else { 0 };
     let mut words: [u32; 16] = [0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12];
     for word in 0..16 {
         words[word] += skipped;
     }
     let codes = simd.avx512f._mm512_permutexvar_epi32(cast(words), read(bytes, 48 * i - 4 * skipped as usize));
-    // Two codes begin at bit 0 of each first word, two at bit 4 of each second one.
+    // In each 32 bits, two codes begin at bit 0 of the first word, and two at bit 4 of the second word.
     let bytes: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
     let codes = simd.avx512bw._mm512_shuffle_epi8(codes, cast([bytes; 4]));
     let (first, second) = (cast([[0u16, 4]; 16]), cast([[6u16, 10]; 16]));

@@ -13,7 +13,7 @@ pub(crate) const REFERENCE: char = '.';
 pub(crate) struct Words {
     pub key: char,
     pub text: &'static str,
-    /// Where that is written, in `src/cpu`.
+    /// The file of the loop, in `src/cpu`.
     pub file: &'static str,
     /// What the recipe was made with.
     pub parameters: String,
