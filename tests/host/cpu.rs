@@ -7,7 +7,7 @@ use support::{assert_error, assert_fault};
 use support::{cases, numeric, oracle};
 use wgpu_cast::{CastFault, CastOptions, CastSpec, ElementType, Error, Tensor, cpu, has_kernel, wgsl};
 
-/// Casts `codes` on the CPU and lists what the oracle says otherwise.
+/// Casts `codes` on the CPU and lists the results that differ from the oracle's.
 fn judge(from: ElementType, to: ElementType, codes: &[u64], options: &wgpu_cast::CastOptions) -> Vec<String> {
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
     let result = cpu::cast(&tensor, to, options).unwrap();
@@ -53,8 +53,8 @@ fn wide_integers_give_what_the_oracle_says() {
     judge_all(&[INT32, UINT32, INT64, UINT64]);
 }
 
-/// Every so many of the inputs of exhaustive checks; with `WGPU_CAST_TESTS=exhaustive` all those of 64 bits, which takes
-/// four minutes.
+/// Inputs of the exhaustive checks at equal distances. With `WGPU_CAST_TESTS=exhaustive`, these are all inputs of 64
+/// bits, which takes four minutes.
 #[test]
 fn inputs_of_exhaustive_checks_give_what_the_oracle_says() {
     for from in numeric().filter(|t| t.bits() > Some(16)) {
@@ -75,7 +75,7 @@ fn inputs_of_exhaustive_checks_give_what_the_oracle_says() {
     }
 }
 
-/// Few elements go without the table and the threads; many go with both. The codes come in another order each time.
+/// Long tensors are cast on several threads, short ones on one thread, and from other places in the tensor.
 #[test]
 fn short_and_long_tensors_agree() {
     for from in numeric() {
@@ -98,7 +98,7 @@ fn short_and_long_tensors_agree() {
     }
 }
 
-/// An option changes nothing where ONNX's text does not name the destination.
+/// An option changes nothing for a destination that ONNX's text about the option does not name.
 #[test]
 fn options_that_a_destination_does_not_look_at_change_nothing() {
     for from in numeric().filter(|t| t.bits() <= Some(16)) {
@@ -150,7 +150,7 @@ fn scalars_and_empty_tensors_keep_their_shape() {
     }
 }
 
-/// Bits after the last code of the caller's bytes may be anything.
+/// Bits after the last code in the caller's bytes may have any value.
 #[test]
 fn the_callers_bytes_give_what_a_tensor_gives() {
     for from in numeric() {
@@ -205,7 +205,8 @@ fn bytes_of_another_length_are_an_error_and_nothing_is_written() {
     assert_eq!(destination, [0x5a; 8]);
 }
 
-/// `cast_into` writes what `cast` returns, whatever lay there, the pad bits of the last byte included.
+/// `cast_into` writes what `cast` returns, whatever the memory held before. That includes the pad bits of the last
+/// byte.
 #[test]
 fn the_callers_memory_gets_what_cast_returns() {
     for from in numeric() {
@@ -221,7 +222,7 @@ fn the_callers_memory_gets_what_cast_returns() {
     }
 }
 
-/// The same type too, and the options count.
+/// The options also matter if both types are the same.
 #[test]
 fn the_callers_memory_gets_what_the_options_say() {
     let tensor = Tensor::from_slice([3], &[1e9f32, f32::NAN, -1.0]).unwrap();

@@ -14,7 +14,7 @@ fn rows() -> impl Iterator<Item = Vec<&'static str>> {
     rows.map(|row| row.split(" | ").collect::<Vec<_>>()).filter(|cells| cells[0] != "fault")
 }
 
-/// The texts between backquotes that name a test: a suite, a blank and a path.
+/// The texts between backquotes that name a test: a suite, a space and a path.
 fn tests(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.filter_map(|text| text.split_once(' ')).filter(|(suite, path)| SUITES.contains(suite) && path.contains("::"))

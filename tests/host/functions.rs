@@ -9,7 +9,7 @@ use support::{cases, numeric};
 use wgpu_cast::wgsl::{self, Array, Functions, Type, ValueType};
 use wgpu_cast::{CastFault, CastOptions, CastSpec, ElementType, Error, Tensor, cpu};
 
-/// Parses and validates; of the capabilities only that of `f16`, which a module without the directive cannot use.
+/// Parses and validates a module. Its only capability is `f16`, which it cannot use without the directive.
 fn module(wgsl: &str) -> naga::Module {
     let module = naga::front::wgsl::parse_str(wgsl).unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(wgsl)));
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16);
@@ -62,7 +62,8 @@ fn check(functions: &Functions, prefix: &str, values: ValueType) -> Vec<String> 
     names
 }
 
-/// Every pair under every option: valid, nothing but names with the prefix, and twice in one module of the caller.
+/// For every pair under every option, the functions are valid, have only names with the prefix, and can be twice in one
+/// module of the caller.
 #[test]
 fn every_cast_composes_twice_in_one_module() {
     for spec in specs() {
@@ -77,7 +78,8 @@ fn every_cast_composes_twice_in_one_module() {
     }
 }
 
-/// A module in every language that has its types: with `f16`, not in GLSL, and in HLSL from shader model 6.2 on.
+/// Translates a module to every language that has its types. GLSL does not have `f16`, and HLSL has it from shader
+/// model 6.2 on.
 fn translate_all(text: &str, values: ValueType) {
     for format in Format::ALL {
         let written = match (values, format) {
@@ -96,10 +98,10 @@ fn every_function_stands_under_one_prefix() {
         let names = check(&functions, "all", values);
         match values {
             ValueType::F16 => translate_all(&text, values),
-            // Casts are translated one by one, and calls to them by the test of arrays.
+            // Other tests translate casts one by one, and calls of them with arrays.
             _ => drop(module(&text)),
         }
-        // What reads no constant is there once.
+        // A function that reads no constant is there once.
         assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
         // Asking again adds nothing.
         let text = functions.wgsl().to_owned();
@@ -111,7 +113,8 @@ fn every_function_stands_under_one_prefix() {
     }
 }
 
-/// The functions of arrays of the caller: every type in one module, an array of words, one of vectors and one of atomic words.
+/// The functions of arrays of the caller: every type in one module, with an array of words, an array of vectors and an
+/// array of atomic words.
 #[test]
 fn every_function_of_an_array_stands_under_one_prefix() {
     for values in [ValueType::F32, ValueType::F16] {
@@ -150,7 +153,8 @@ fn an_array_may_have_any_name() {
     }
 }
 
-/// Two prefixes could only make one name of two if a name, after some of its underscores, were another name.
+/// Two prefixes could give two functions the same name only if the part of a name after an underscore were another
+/// name.
 #[test]
 fn no_name_is_the_end_of_another() {
     let all = |values| declared(&module(&format!("{}{}", directive(values), everything("p", values).wgsl())));
@@ -160,7 +164,7 @@ fn no_name_is_the_end_of_another() {
     for name in &names {
         assert!(ends(name).iter().all(|end| !names.contains(end)), "{name}");
     }
-    // Of WGSL's keywords and reserved words, those that a prefix and a name could be.
+    // The keywords and reserved words of WGSL that a prefix and a name could form.
     for word in [
         "binding_array",
         "co_await",
@@ -215,7 +219,7 @@ fn names_say_what_is_converted() {
     assert_eq!(store.name(), "x_store_float8e4m3fn_unsaturated_from_f32_weights");
     let table = functions.decode_table(ElementType::INT4).unwrap();
     assert_eq!((table.variable.as_str(), table.bytes), ("x_int4_to_f32_table", 2048));
-    // An array of vectors changes a function's text alone.
+    // An array of vectors changes only a function's text.
     let vectors = functions.store_value(ElementType::FLOAT8E4M3FN, &unsaturated, Array::of_vectors("blocks")).unwrap();
     assert_eq!(vectors.name(), "x_store_float8e4m3fn_unsaturated_from_f32_blocks");
     assert_eq!(functions.decode_vector(ElementType::FLOAT6E2M3).unwrap().name(), "x_float6e2m3_to_f32x64");
@@ -269,7 +273,7 @@ fn what_cannot_be_written_is_a_typed_error() {
     assert!(matches!(functions.lane(ElementType::DOUBLE), Err(Error::ElementWidth { allowed: 16, .. })));
     assert!(matches!(functions.decode_table(ElementType::FLOAT16), Err(Error::ElementWidth { allowed: 8, .. })));
     assert!(matches!(functions.cast_table(&spec), Err(Error::ElementWidth { allowed: 8, .. })));
-    // What fails leaves nothing behind.
+    // A call that fails adds nothing.
     assert_eq!((functions.wgsl(), functions.list()), (&none[..], &[][..]));
 }
 
@@ -300,7 +304,7 @@ fn an_array_of_other_elements_is_refused() {
     assert_eq!(functions.wgsl(), before);
 }
 
-/// Drivers may round as they like, so that only numbers which FLOAT holds exactly take WGSL's own conversion.
+/// Drivers may round in any direction. So WGSL's own conversion is used only for numbers that FLOAT holds exactly.
 #[test]
 fn only_wide_numbers_take_a_cast_to_decode() {
     use ElementType::*;
@@ -317,8 +321,8 @@ fn only_wide_numbers_take_a_cast_to_decode() {
     }
 }
 
-/// The types whose numbers FLOAT16 holds: the others are cast to it, with integers only. The CPU path judges: those are the types
-/// of which FLOAT16 keeps every number.
+/// Types are decoded directly if FLOAT16 holds all of their numbers. Others are cast to FLOAT16 first, with integers
+/// only. The CPU path shows which types these are.
 #[test]
 fn numbers_that_f16_lacks_take_a_cast_to_decode() {
     let options = CastOptions::default();

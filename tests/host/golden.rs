@@ -1,4 +1,4 @@
-//! The CPU path against tables that ml_dtypes and numpy made (`golden/make.py`), without the oracle between.
+//! The CPU path against tables that ml_dtypes and numpy made (`golden/make.py`), without the oracle.
 
 use support::golden::{DECODE, ENCODE, MAKE, Section, codes, sections};
 use wgpu_cast::{CastOptions, ElementType, FloatFormat, Kind, Tensor, cpu};
@@ -10,7 +10,7 @@ fn types(sections: &[Section]) -> Vec<ElementType> {
     types
 }
 
-/// The floats of such a format, in the order of the element table.
+/// The floats whose format suits, in the order of the element table.
 fn floats(suits: impl Fn(&FloatFormat) -> bool) -> Vec<ElementType> {
     let suits = |t: &ElementType| matches!(t.kind(), Kind::Float(format) if suits(&format));
     ElementType::ALL.iter().copied().filter(suits).collect()

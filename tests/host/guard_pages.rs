@@ -1,6 +1,6 @@
-//! Casts between memory that ends where the process may not read or write: an access beyond it ends the process. Non-temporal
-//! stores are in assembly, which sanitizers do not see. They are met only where the CPU path uses them: on processors of
-//! Intel, and on those of AMD with AVX-512.
+//! Casts between memory that ends where the process may not read or write: an access beyond it ends the process. The
+//! standard library has non-temporal stores as assembly, which sanitizers do not see. The CPU path uses them only on
+//! processors of Intel, and on those of AMD from Zen 3 on.
 
 use std::slice;
 
@@ -15,12 +15,13 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// At least so many bytes.
+    /// Memory of at least `bytes` bytes.
     #[allow(unsafe_code, reason = "the system's calls are unsafe: see SAFETY")]
     fn new(bytes: usize) -> Self {
         let page = page_size();
         let len = bytes.next_multiple_of(page);
-        // SAFETY: the system chooses new memory. The guards are its first and its last page, of which there is no slice.
+        // SAFETY: the system chooses new memory. The guards are its first and its last page, of which there is no
+        // slice.
         unsafe {
             let memory = mmap_anonymous(
                 std::ptr::null_mut(),
@@ -43,7 +44,7 @@ impl Guarded {
         unsafe { slice::from_raw_parts_mut(self.start, self.len) }
     }
 
-    /// The last bytes, behind which is a guard.
+    /// The last `len` bytes, directly before a guard.
     fn end(&mut self, len: usize) -> &mut [u8] {
         let start = self.len - len;
         &mut self.bytes()[start..]
@@ -59,7 +60,7 @@ impl Drop for Guarded {
     }
 }
 
-/// Source and result in bytes, together, from which non-temporal stores are used.
+/// The bytes of source and result together from which non-temporal stores are used.
 const STREAMED: usize = 48 << 20;
 
 /// Casts of all lengths, at both ends of the memory: short ones, and those large enough for non-temporal stores.
@@ -84,7 +85,7 @@ fn casts_stay_within_their_memory() {
                 cpu::cast(&Tensor::from_bytes(from, [elements], codes.to_vec()).unwrap(), to, &options).unwrap();
             cpu::cast_bytes(&spec, codes, elements, destination.end(written)).unwrap();
             assert!(Some(&*destination.end(written)) == expected.bytes(), "{elements} of {from} to {to}, at the end");
-            // The same codes, behind the first guard.
+            // The same codes, directly after the first guard.
             let codes = source.end(read).to_vec();
             let first = source.bytes()[..read].to_vec();
             source.bytes()[..read].copy_from_slice(&codes);

@@ -1,12 +1,12 @@
-//! What casts lose, counted beside the cast.
+//! What casts lose, counted together with the cast.
 
 use support::random::Random;
 use support::tier::Tier;
 use support::{bits, cases, numeric, options, oracle};
 use wgpu_cast::{CastOptions, CastSpec, ElementType, Int4Overflow, Kind, LossCounts, cpu};
 
-/// Every pair: random codes, counted in one tensor, are what the codes are counted one by one. The rule for one code is
-/// tested inside the crate, for every code of at most 16 bits.
+/// For every pair, the losses of random codes in one tensor are the sum of the losses of its codes, counted one by one.
+/// The rule for one code is tested inside the crate, for every code of at most 16 bits.
 #[test]
 fn counts_of_a_tensor_are_those_of_its_codes() {
     let mut random = Random::new(1);
@@ -68,8 +68,8 @@ fn counts_of_known_values() {
     assert_eq!(count("double", &plain), []);
 }
 
-/// Which count has the values beyond the range of a type, for every destination type and every set of options: one that
-/// follows from the type and the options, and from nothing else. docs/semantics.md has this table in words.
+/// The count that has the values beyond the range of a type, for every destination type and every set of options. It
+/// depends on the type and the options only. docs/semantics.md has this table in words.
 #[test]
 fn each_type_has_one_count_for_values_beyond_its_range() {
     let floats: Vec<u8> = [1e300, -1e300, f64::INFINITY].iter().flat_map(|value: &f64| value.to_le_bytes()).collect();
@@ -83,7 +83,7 @@ fn each_type_has_one_count_for_values_beyond_its_range() {
             let clamps = options.int4_overflow == Int4Overflow::Clamp;
             let (of_floats, of_integers) = match to.name() {
                 "bool" | "double" => (vec![], vec![]),
-                // ±∞ stays what it is, and these integers are in range.
+                // ±∞ stays ±∞, and these integers are in range.
                 "float" | "bfloat16" => (vec![("infinite", 2)], vec![]),
                 "float16" => (vec![("infinite", 2)], vec![("infinite", 2)]),
                 "float8e5m2" if !options.saturate => (vec![("infinite", 2)], vec![("infinite", 2)]),
@@ -95,7 +95,7 @@ fn each_type_has_one_count_for_values_beyond_its_range() {
                 "float8e8m0" => (vec![("saturated", 3)], vec![("saturated", 1)]),
                 "float8e4m3fn" | "float8e4m3fnuz" | "float8e5m2" | "float8e5m2fnuz" | "float6e2m3" | "float6e3m2"
                 | "float4e2m1" => (vec![("saturated", 3)], vec![("saturated", 2)]),
-                // Only floats are clamped; of integers the low bits are taken.
+                // Only floats are clamped. Integers become their low bits.
                 "int4" | "uint4" if clamps => (vec![("saturated", 3)], vec![("out_of_range", 2)]),
                 "int64" => (vec![("out_of_range", 3)], vec![]),
                 "uint64" => (vec![("out_of_range", 3)], vec![("out_of_range", 1)]),
@@ -113,7 +113,7 @@ fn each_type_has_one_count_for_values_beyond_its_range() {
 }
 
 /// Every pair: the largest relative error of a tensor is that of its codes, and that of a code follows from the values
-/// that the independent judge gives before and after the cast.
+/// that the independent oracle gives before and after the cast.
 #[test]
 fn the_largest_relative_error_is_that_of_the_values() {
     let mut rounded = 0;
@@ -172,7 +172,7 @@ fn relative_error(from: ElementType, code: u64, to: ElementType, result: u64) ->
     }
     match (from.kind(), to.kind()) {
         (Kind::Int { .. }, Kind::Int { .. }) => 0.0,
-        // A double does not hold these, and what becomes of them is an integer.
+        // DOUBLE does not hold all of these numbers. The results of their casts are integers.
         (Kind::Int { signed }, _) if from.bits() == Some(64) => {
             let exact = if signed { i128::from(code as i64) } else { code.into() };
             (after as i128 - exact).unsigned_abs() as f64 / exact.unsigned_abs() as f64
@@ -207,7 +207,7 @@ fn known_relative_errors() {
         cpu::largest_relative_error(&spec, source, len, &result).unwrap()
     };
     let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
-    // The half of a unit in the last place.
+    // Half of a unit in the last place.
     assert_eq!(
         error("float", &floats(&[1.0, 1.0 + 2f32.powi(-11)]), "float16"),
         2f64.powi(-11) / (1.0 + 2f64.powi(-11))

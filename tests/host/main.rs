@@ -1,5 +1,5 @@
-//! What needs no GPU: the CPU path, the kernels as text, the tables, the README, the page of faults, the names of code in documents, and
-//! the words of the page in a browser.
+//! Tests that need no GPU: of the CPU path, the kernels as text, the tables, the README, the page of faults, the names
+//! of code in documents, and the words of the page in a browser.
 
 mod cpu;
 mod faults;

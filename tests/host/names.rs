@@ -23,7 +23,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What stands between backquotes, with what follows it up to the next one.
+/// The texts between backquotes, each with the text after it up to the next backquote.
 fn quoted(line: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = line.split('`').collect();
     (1..parts.len()).step_by(2).map(|i| (parts[i], parts.get(i + 1).copied().unwrap_or_default())).collect()

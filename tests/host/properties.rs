@@ -1,4 +1,4 @@
-//! What every cast is to have in common, on the CPU path, whatever its two types are: each property in bits, for all pairs.
+//! Properties of every cast on the CPU path, whatever its two types are. They are tested in bits, for all pairs.
 
 use rayon::ThreadPoolBuilder;
 use support::options::variants;
@@ -66,7 +66,8 @@ fn values(t: ElementType) -> impl Fn(u64) -> f64 {
     move |code| f64::from_bits(exact.expected(code))
 }
 
-/// The codes of all values that a type of at most 32 bits shares with a wider one stay the same on the way there and back.
+/// The values that a type of at most 32 bits shares with a wider type have the same codes after a cast to the wider
+/// type and back.
 #[test]
 fn there_and_back_is_the_same_code() {
     let default = CastOptions::default();
@@ -87,7 +88,7 @@ fn there_and_back_is_the_same_code() {
             met += 1;
         }
     }
-    // Among them are these: each type as itself, as DOUBLE, and integers as INT64.
+    // These are among them: each type as itself, as DOUBLE, and integers as INT64.
     assert!(met > 150, "{met}");
 }
 
@@ -101,8 +102,7 @@ fn fits(to: ElementType, value: f64) -> bool {
     value.trunc() >= least && value.trunc() < end
 }
 
-/// Of two numbers the larger one never becomes the smaller one. Results that are NaN, and integers that wrap, are no part of
-/// this.
+/// The larger of two numbers never has the smaller result. Results that are NaN, and integers that wrap, are left out.
 #[test]
 fn casts_keep_the_order() {
     for from in numeric() {
@@ -113,7 +113,7 @@ fn casts_keep_the_order() {
         for to in numeric() {
             for options in variants(to) {
                 let kept: Vec<u64> = match (from.kind(), to.kind()) {
-                    // Truth has no order.
+                    // For BOOL, only numbers that are not negative have an order.
                     (_, Kind::Bool) => codes.iter().copied().filter(|&code| rank(from, code) >= 0).collect(),
                     (Kind::Float(_), Kind::Int { .. }) if options.int4_overflow == Int4Overflow::Wrap => {
                         codes.iter().copied().filter(|&code| fits(to, value(code))).collect()
@@ -139,7 +139,7 @@ fn casts_keep_the_order() {
     }
 }
 
-/// `saturate` changes what is beyond the largest number, and nothing else.
+/// `saturate` changes only the results of values beyond the largest number.
 #[test]
 fn saturate_changes_only_what_is_out_of_range() {
     for to in numeric().filter(|t| t.name().starts_with("float8")) {
@@ -223,7 +223,7 @@ fn parts_are_cast_as_the_whole() {
     }
 }
 
-/// Nor does it depend on the number of threads.
+/// An element's result does not depend on the number of threads.
 #[test]
 fn threads_change_no_bit() {
     const LEN: usize = 300_007;

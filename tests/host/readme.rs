@@ -81,7 +81,7 @@ fn wrong_counts(text: &str) -> Vec<String> {
     wrong
 }
 
-/// The files below a folder whose names end so, with their text.
+/// The files below `folder` whose names have one of the `endings`, with their text.
 fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -94,7 +94,7 @@ fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// The CHANGELOG says what was, and is left out.
+/// The CHANGELOG is left out, because it says how things were.
 #[test]
 fn counts_of_types_and_pairs_are_the_tables() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

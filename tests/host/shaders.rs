@@ -1,4 +1,4 @@
-//! Every kernel of every pair without a GPU: it parses, validates, and translates to what GPUs' compilers take.
+//! Every kernel of every pair without a GPU: it parses, validates, and translates to the languages of GPUs' compilers.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ fn every_kernel_translates_to_every_language() {
     assert!(wrong.is_empty(), "{} wrong, first: {}", wrong.len(), wrong[0]);
 }
 
-/// The kernels of plans that `wgsl::kernel` does not give: for slices that start anywhere, in one buffer and in place, and
-/// for views.
+/// The kernels of plans that `wgsl::kernel` does not give: for slices that start anywhere, in one buffer and in place,
+/// and for views.
 #[test]
 fn kernels_of_plans_translate_to_every_language() {
     let kernels = texts::plans(texts::specs_of_widths());
@@ -67,7 +67,7 @@ fn kernels_compute_with_integers_only() {
     }
 }
 
-/// Tools read these lines.
+/// Tools read the first lines of a kernel.
 #[test]
 fn kernels_begin_with_what_they_are() {
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
@@ -137,7 +137,7 @@ fn codes_are_looked_up_where_the_variant_says() {
     assert_eq!([FLOAT16, INT16].map(|t| has(t, FLOAT4E2M1, "convert_eight(")), [[true, true], [false, true]]);
 }
 
-/// Words that earlier versions of naga, from 24 on, reserve beside those of today.
+/// Words that earlier versions of naga, from 24 on, reserve in addition to those of today.
 const RESERVED_EARLIER: [&str; 9] = [
     "CompileShader",
     "ComputeShader",

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use support::{cases, numeric};
 use wgpu_cast::{Bytes, CastOptions, ElementType, Error, Tensor, cpu};
 
-/// Bytes that can be seen once, and a count of how often they are looked at.
+/// Bytes that can be read once, and a count of how often they are asked for.
 struct Owner {
     bytes: Vec<u8>,
     looks: AtomicUsize,
@@ -77,7 +77,7 @@ fn casts_to_the_same_codes_share_the_bytes() {
     }
 }
 
-/// Own bytes are shared too, although a clone holds them, and can be a tensor again.
+/// A tensor's own bytes can be shared while a clone holds them, and can become a tensor again.
 #[test]
 fn own_bytes_are_not_copied_to_be_shared() {
     let own = Tensor::from_slice([2], &[1.0f32, 2.0]).unwrap();
@@ -102,7 +102,7 @@ fn owners_of_several_kinds() {
     }
 }
 
-/// The owner's memory cannot be written, so that bytes with other unused bits than zeros are copied.
+/// The owner's memory cannot be written. So bytes are copied if their unused bits are not zero.
 #[test]
 fn set_bits_after_the_last_element_are_cleared_in_a_copy() {
     for element_type in numeric().filter(|t| t.bits().unwrap() < 8) {

@@ -9,8 +9,8 @@ fn float_to_half() -> CastSpec {
     CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16)
 }
 
-/// A small cast leaves rayon's global pool to the application, which may still choose its threads. In a process of its own,
-/// since a pool cannot be undone.
+/// After a small cast, the application can still choose the threads of rayon's global pool. The test runs in a process
+/// of its own, because a pool cannot be removed.
 #[test]
 fn small_casts_start_no_threads() {
     const CHILD: &str = "WGPU_CAST_TEST_CHILD";
@@ -26,7 +26,8 @@ fn small_casts_start_no_threads() {
     ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
 }
 
-/// What an application's environment says has no influence on its casts. In a process of its own, which reads it.
+/// An application's environment has no influence on its casts. The test casts in a process of its own, which reads the
+/// environment.
 #[test]
 fn the_environment_chooses_no_instruction_set() {
     const CHILD: &str = "WGPU_CAST_TEST_ISA";
@@ -43,7 +44,7 @@ fn the_environment_chooses_no_instruction_set() {
     assert_eq!(child.status.success(), !cfg!(wgpu_cast_isa), "{}", String::from_utf8_lossy(&child.stdout));
 }
 
-/// A name; work on so many elements; how many elements start no threads, and how many do.
+/// A name; work on a number of elements; a number that starts no threads, and a number that does.
 type Work = (&'static str, fn(usize), usize, usize);
 
 const WORK: [Work; 4] = [
@@ -73,7 +74,7 @@ fn parse(len: usize) {
     assert_eq!(cpu::cast(&texts, ElementType::FLOAT, &CastOptions::default()).unwrap().len(), len);
 }
 
-/// Each in a process of its own. Whether it has started the global pool shows in that no other can be built.
+/// Each work runs in a process of its own. If it has started the global pool, no other pool can be built.
 #[test]
 fn large_work_uses_the_pool_unless_it_is_on_this_thread() {
     const CHILD: &str = "WGPU_CAST_TEST_WORK";

@@ -1,4 +1,4 @@
-//! The page in a browser tells losses in the words of the program.
+//! The page in a browser describes losses in the words of the program.
 
 /// Names and words of a table in the text, from this line to the next one that starts with `end`.
 fn table<'a>(text: &'a str, start: &str, end: &str, quote: char) -> Vec<(&'a str, &'a str)> {

@@ -65,7 +65,7 @@ fn greatest_and_least_values() {
 
 #[test]
 fn overflow_thresholds() {
-    // The least float that overflows, and what the one below it gives.
+    // The least float that overflows, and the result of the float below it.
     for (to, least, infinite, finite) in [
         ("float16", 0x477f_f000, 0x7c00, 0x7bff),
         ("bfloat16", 0x7f7f_8000, 0x7f80, 0x7f7f),
@@ -77,7 +77,7 @@ fn overflow_thresholds() {
         let infinity = ("float", to, 0x7f80_0000, infinite);
         check(OPEN, &[infinity, ("float", to, least, infinite)]);
         check(OPEN, &[("float", to, least - 1, finite)]);
-        // 16-bit floats do not look at `saturate`.
+        // `saturate` does not apply to 16-bit floats.
         let saturated = if bits(to) == 8 { finite } else { infinite };
         check(PLAIN, &[("float", to, least, saturated)]);
     }
@@ -298,7 +298,7 @@ fn integers_wrap() {
         ("int2", "bool", 0, 0),
     ];
     check(PLAIN, &cases);
-    // The clamp of opsets 21 and 23 is not for integer sources.
+    // The clamp of opsets 21 and 23 does not apply to integer sources.
     let rules = Rules { int4_clamp: true, ..PLAIN };
     check(rules, &cases);
 }

@@ -1,5 +1,5 @@
-//! Judges the judge: the oracle of `tests/support` against tables made by ml_dtypes and numpy,
-//! and against the conversions of Rust itself.
+//! Tests of the oracle of `tests/support` against tables made by ml_dtypes and numpy, and against the conversions of
+//! Rust itself.
 
 mod examples;
 
@@ -41,7 +41,7 @@ fn nan_codes() -> &'static HashSet<(&'static str, u64)> {
     &CODES
 }
 
-/// The floats of at most so many bits.
+/// The floats of at most `most` bits.
 fn floats(most: u32) -> impl Iterator<Item = &'static str> {
     names().filter(move |name| name.contains("float") && bits(name) <= most)
 }
@@ -113,7 +113,7 @@ fn encodes_as_the_table() {
         let float4_or_6 = bits(name) < 8;
         for (pattern, code) in section.rows.iter().map(codes) {
             match code {
-                // The formats without NaN are in the table with what ml_dtypes makes of it.
+                // For formats without NaN, the table has what ml_dtypes makes of NaN.
                 None => assert!(!float4_or_6, "{name} has no NaN"),
                 Some(code) => assert!(!is_nan(name, code)),
             }
@@ -123,7 +123,7 @@ fn encodes_as_the_table() {
     report.finish(11_000);
 }
 
-/// Each value of a narrow float comes back as it was.
+/// Each value of a narrow float comes back unchanged.
 #[test]
 fn narrow_floats_survive_a_round_trip() {
     let mut report = Report::default();
@@ -146,7 +146,7 @@ fn agrees_with_the_casts_of_rust() {
     let mut report = Report::default();
     let mut state = 1u64;
     for round in 0..count(200_000, 10_000) as u32 {
-        // Knuth's linear congruential generator; its upper bits are the good ones.
+        // Knuth's linear congruential generator; only its upper bits are random enough.
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             state >> 32

@@ -1,8 +1,8 @@
-//! An adapter for the tests that need one; without, they fail.
+//! The adapter of the tests that need one. Without an adapter, they fail.
 
 use wgpu_cast::{Context, DeviceChoice, wgpu};
 
-/// The best adapter there is, a software one too.
+/// The best adapter, which may be a software adapter.
 pub fn open() -> Context {
     match pollster::block_on(Context::open(DeviceChoice::Gpu)) {
         Ok(context) => context,
@@ -13,7 +13,8 @@ pub fn open() -> Context {
     }
 }
 
-/// The adapter of an application that makes its own instance. `WGPU_BACKEND` restricts the backends, as it does in [`open`].
+/// The adapter of an application that makes its own instance. `WGPU_BACKEND` restricts the backends, as it does in
+/// [`open`].
 pub fn own() -> wgpu::Adapter {
     open();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());

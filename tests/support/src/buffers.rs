@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
 
-/// A device as an application opens it, with the least limits that a device has to have.
+/// A device as an application opens it, with the limits that every device has.
 pub fn own_device() -> (wgpu::Device, wgpu::Queue) {
     let adapter = crate::adapter::own();
     let required_limits = wgpu::Limits::downlevel_defaults();
@@ -26,14 +26,14 @@ pub fn pipeline(device: &wgpu::Device, wgsl: &str) -> wgpu::ComputePipeline {
     })
 }
 
-/// A buffer that casts read and write and tests fill and look at, in whole words.
+/// A buffer of whole words. Casts and copies can read and write it.
 pub fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
     let size = size.next_multiple_of(4);
     device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }
 
-/// Submits what is recorded, and then reads a buffer.
+/// Submits the recorded commands, and then reads a buffer.
 pub fn read(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -43,7 +43,7 @@ pub fn read(
     read_all(device, queue, encoder, &[buffer]).remove(0)
 }
 
-/// The same for several buffers, in one submission: each takes its time, however little there is to read.
+/// As [`read`], for several buffers in one submission. A submission takes time even if there is little to read.
 pub fn read_all(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

@@ -1,11 +1,11 @@
-//! Hard cases for casts, as many as the tests are to take.
+//! Hard cases for casts. Their number depends on how much the tests do.
 
 use wgpu_cast::ElementType;
 
 pub use crate::checks::cases::{codes_of, random};
 use crate::tier::Tier;
 
-/// Codes of `from` worth casting, sorted, each once: as many as the tests are to take.
+/// Hard codes of `from`, sorted, each once. Their number depends on how much the tests do.
 pub fn codes(from: ElementType) -> Vec<u64> {
     codes_of(from, Tier::chosen())
 }

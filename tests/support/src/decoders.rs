@@ -1,5 +1,6 @@
-//! Decoders of narrow weights to `f32` as engines write them by hand, written anew from what the engines publish,
-//! beside the functions of `wgpu_cast::wgsl`. Each has a function `decode` of a word to the values of its codes.
+//! Decoders of narrow weights to `f32` beside the functions of `wgpu_cast::wgsl`. The decoders are those that engines
+//! write by hand, written anew from what the engines publish. Each has a function `decode` of a word to the values of
+//! its codes.
 
 use wgpu_cast::wgsl::Functions;
 use wgpu_cast::{CastSpec, ElementType};
@@ -7,7 +8,7 @@ use wgpu_cast::{CastSpec, ElementType};
 /// A decoder of the four or eight codes of a word.
 #[derive(Clone, Debug)]
 pub struct Decoder {
-    /// Who wrote it.
+    /// The engine that uses it.
     pub engine: &'static str,
     /// What it decodes.
     pub element_type: ElementType,
@@ -17,7 +18,7 @@ pub struct Decoder {
     pub wgsl: String,
 }
 
-/// All of them, those of one type after each other, ours first.
+/// All decoders. Those of one type follow one another, ours first.
 pub fn all() -> Vec<Decoder> {
     use ElementType::{FLOAT4E2M1, FLOAT8E4M3FN, INT4, UINT4};
     let by_hand =
@@ -45,7 +46,7 @@ fn ours(element_type: ElementType) -> Decoder {
     Decoder { engine: "wgpu-cast", element_type, wrong: &[], wgsl: format!("{}\n{decode}", functions.wgsl()) }
 }
 
-/// Our cast from code to code, and the bits of its result as a value: no operation of floats.
+/// Our cast from code to code. The bits of its result are the value, without an operation on floats.
 fn integers_only(element_type: ElementType) -> Decoder {
     let mut functions = Functions::new("ours").expect("a prefix");
     let cast = functions.cast(&CastSpec::new(element_type, ElementType::FLOAT)).expect("a numeric type");
@@ -62,8 +63,8 @@ fn integers_only(element_type: ElementType) -> Decoder {
     Decoder { engine: "wgpu-cast (integers only)", element_type, wrong: &[], wgsl }
 }
 
-/// The subnormals by a multiplication, the others by their exponent's bits; NaN with the code as its payload, without
-/// its sign. (onnxruntime, `matmul_block_quantized_fp8_weight.wgsl.template`)
+/// Subnormals are multiplied. Other numbers get the bits of their exponent. NaN gets the code as its payload, and no
+/// sign. (onnxruntime, `matmul_block_quantized_fp8_weight.wgsl.template`)
 const ORT_FLOAT8: &str = "
 fn decode_one(code: u32) -> f32 {
     let field = (code >> 3u) & 15u;
@@ -85,8 +86,9 @@ fn decode(word: u32) -> vec4<f32> {
 }
 ";
 
-/// By powers of two; every code of the top exponent is NaN, which FLOAT8E4M3FN has numbers of. (barraCuda, the preamble
-/// for FLOAT8 of its shader templates; its order of the bytes is the other one)
+/// Multiplies by powers of two. Every code with the top exponent becomes NaN, although most of these codes are numbers
+/// in FLOAT8E4M3FN. (barraCuda, the preamble for FLOAT8 of its shader templates, where the bytes have the opposite
+/// order)
 const BARRACUDA_FLOAT8: &str = "
 fn decode_one(code: u32) -> f32 {
     let negative = ((code >> 7u) & 1u) != 0u;
@@ -123,8 +125,8 @@ fn decode(word: u32) -> vec4<f32> {
 const BARRACUDA_WRONG: &[u32] =
     &[0x78, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0xf8, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff];
 
-/// Four bytes at once, the low halves and the high ones. The zero point is subtracted afterwards, and so apart from
-/// this. (onnxruntime, `matmul_nbits.wgsl.template`)
+/// Decodes the low halves of four bytes at once, and their high halves. The zero point is subtracted afterwards, and is
+/// not part of this function. (onnxruntime, `matmul_nbits.wgsl.template`)
 const ORT_UINT4: &str = "
 fn decode(word: u32) -> array<vec4<f32>, 2> {
     let low = vec4<f32>(unpack4xU8(word & 0x0f0f0f0fu));
@@ -136,7 +138,8 @@ fn decode(word: u32) -> array<vec4<f32>, 2> {
 }
 ";
 
-/// Byte by byte, each in two halves; without its zero point of 8. (llama.cpp, `ggml-webgpu`, `quant_inner_loops.tmpl`)
+/// Decodes byte by byte, each in two halves. The engine's zero point of 8 is left out. (llama.cpp, `ggml-webgpu`,
+/// `quant_inner_loops.tmpl`)
 const LLAMA_UINT4: &str = "
 fn byte_of(word: u32, index: u32) -> u32 {
     return (word >> (index * 8u)) & 255u;
@@ -154,7 +157,7 @@ fn decode(word: u32) -> array<vec4<f32>, 2> {
 }
 ";
 
-/// An array of the eight magnitudes. (rlx, `rlx-wgpu`, its scaled matrix product)
+/// Looks up magnitudes in an array of eight. (rlx, `rlx-wgpu`, its scaled matrix product)
 const RLX_FLOAT4: &str = "
 fn decode_one(code: u32) -> f32 {
     var magnitudes = array<f32, 8>(0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0);

@@ -23,7 +23,7 @@ impl FaultyDriver {
     /// Compiles the driver into a folder.
     ///
     /// # Errors
-    /// Why that is not possible here.
+    /// The reason why the driver cannot be compiled here.
     pub fn build(folder: &Path) -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("the faulty driver is one of Linux".to_owned());
@@ -39,7 +39,8 @@ impl FaultyDriver {
             .arg("-ldl")
             .output()
             .map_err(|error| format!("there is no C compiler: {error}"))?;
-        // It compiled elsewhere, so this is no reason to leave a test out.
+        // A compiler that refuses the driver is an error, not a reason to leave a test out: the driver compiles
+        // elsewhere.
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = format!(
             r#"{{"file_format_version": "1.0.0", "ICD": {{"library_path": {library:?}, "api_version": "1.1.0"}}}}"#
@@ -48,8 +49,8 @@ impl FaultyDriver {
         Ok(Self { manifest, installed })
     }
 
-    /// The environment of a process that has this driver with a fault, and no other Vulkan driver. The faults are those of
-    /// `faulty_driver.c`.
+    /// The environment of a process that has this driver with a fault, and no other Vulkan driver. The faults are those
+    /// of `faulty_driver.c`.
     pub fn variables<'a>(&'a self, fault: &'a str) -> [(&'static str, &'a str); 4] {
         let [manifest, installed] = [&self.manifest, &self.installed].map(|path| path.to_str().expect("UTF-8"));
         [(VARIABLES[0], manifest), (VARIABLES[1], manifest), ("CAST_FAULT_DRIVER", installed), ("CAST_FAULT", fault)]
@@ -66,7 +67,7 @@ fn installed() -> Option<PathBuf> {
             entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
         }
     };
-    // Beside that of this architecture there may be others.
+    // There may be manifests for other architectures, too.
     manifests.sort_by_key(|path| !path.to_string_lossy().contains(env::consts::ARCH));
     let is_software = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("lvp"));
     let manifest = manifests.iter().find(is_software)?;

@@ -16,7 +16,7 @@ pub const STRINGS: &str = include_str!("../../golden/strings.txt");
 pub struct Section {
     /// The name of an element type.
     pub name: &'static str,
-    /// The code on the left, and what stands on the right.
+    /// The code on the left, and the text on the right.
     pub rows: Vec<(u64, &'static str)>,
 }
 

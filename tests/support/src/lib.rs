@@ -1,7 +1,7 @@
 //! What tests, benches and integrations share. It is a crate of its own, so that each part is compiled once.
 //!
-//! The package of the program takes nothing that is not published. So what its commands `verify`, `bench` and `shader` need is there, and
-//! this crate includes those files.
+//! The package of the program depends on published packages only. So that package has the files that its commands
+//! `verify`, `bench` and `shader` need, and this crate includes them.
 
 #[cfg(feature = "wgpu")]
 pub mod adapter;
@@ -39,8 +39,8 @@ use std::collections::BTreeSet;
 use oracle::{Oracle, Round, Rules};
 use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, RoundMode, Side};
 
-/// For each pair of widths a pair of types, of which different ones occur. For what depends on nothing else of a pair:
-/// compiling the kernels of all pairs takes minutes.
+/// A pair of types for each pair of widths. The types vary. These pairs are for tests of what depends on nothing but
+/// the widths: compiling the kernels of all pairs takes minutes.
 pub fn pairs_of_widths() -> Vec<(ElementType, ElementType)> {
     let widths: BTreeSet<_> = numeric().map(|t| t.bits().unwrap()).collect();
     let pick = |width, index: usize| {
@@ -68,7 +68,7 @@ pub fn oracle(from: ElementType, to: ElementType, options: &CastOptions) -> Orac
     Oracle::new(from.name(), to.name(), rules)
 }
 
-/// The text that a variant of an enum of errors has as `{:?}`. Its variants cannot be made outside the crate.
+/// The text of an error's variant as `{:?}`. Such variants cannot be made outside the crate.
 #[macro_export]
 macro_rules! variant {
     ($variant:ident { $($field:ident $(: $value:expr)?),* $(,)? }) => {
@@ -112,12 +112,13 @@ pub fn cast_error([from, to]: [ElementType; 2], cause: impl std::fmt::Display) -
     format!("Cast {{ from: {from:?}, to: {to:?}, entry: None, cause: {cause} }}")
 }
 
-/// As [`cast_error`], of a slice of a side, or of the number of elements, from the text of the slice's fault.
+/// As [`cast_error`], for a slice of `side`, or for the number of elements if there is no side. `fault` is the text of
+/// the slice's fault.
 pub fn slice_error(types: [ElementType; 2], side: Option<Side>, offset: u64, fault: impl std::fmt::Display) -> String {
     cast_error(types, format_args!("Slice {{ side: {side:?}, offset: {offset}, fault: {fault} }}"))
 }
 
-/// As [`cast_error`], of two ranges of a buffer that overlap, each with the entry of a list that it belongs to.
+/// As [`cast_error`], for two ranges of a buffer that overlap, each with its entry in a list.
 pub fn overlap_error(
     types: [ElementType; 2],
     ranges: [(Option<usize>, Option<Side>, std::ops::Range<u64>); 2],

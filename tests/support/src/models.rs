@@ -2,7 +2,7 @@
 
 use wgpu_cast::ElementType;
 
-/// A field of a message that is bytes or a message.
+/// A field of a message, with bytes or another message in it.
 pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2];
     let mut length = bytes.len();

@@ -22,7 +22,7 @@ pub enum Round {
     Nearest,
 }
 
-/// What a cast depends on beside the two types and the value.
+/// What a cast depends on in addition to the two types and the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// The `saturate` attribute.
@@ -153,7 +153,7 @@ impl Dyadic {
         Dyadic { log2: exponent + 63 - zeros as i32, significand: integer << zeros }
     }
 
-    /// The value as an integer times `2^exponent`; it has to be one, and to be small.
+    /// The value divided by `2^exponent`, which must be a small integer.
     fn units(self, exponent: i32) -> u64 {
         let units = (u128::from(self.significand) << (self.log2 - exponent)) >> 63;
         assert_eq!(Dyadic::new(units as u64, exponent), self);
@@ -287,22 +287,21 @@ impl Format {
 
 // ---- Floats as targets ----
 
-/// How NaN arrives in a target.
+/// The code of NaN in a target.
 enum NanCode {
     /// This magnitude with the sign of the source: a quiet NaN whose payload is dropped.
     Signed(u64),
     /// A format without NaN holds zero with the *inverted* sign, as official test data has it since
     /// ONNX 1.19.
     InvertedZero,
-    /// This code whatever the sign.
+    /// This code, whatever the sign is.
     Always(u64),
 }
 
 struct FloatTarget {
     format: Format,
     nan: NanCode,
-    /// What stands for infinity and for each number that rounds beyond the greatest finite value,
-    /// without its sign.
+    /// The code for infinity and for each number that rounds beyond the greatest finite value, without its sign.
     overflow: u64,
     /// `None` for the types that are too wide to enumerate.
     nearest: Option<Nearest>,
@@ -362,11 +361,11 @@ impl FloatTarget {
 /// All nonnegative finite values of a small format, for rounding to the nearest of them. Their
 /// codes ascend with the values, from 0.
 struct Nearest {
-    /// The exact midpoint of the values of codes `i` and `i + 1`. After the greatest value comes,
-    /// for this purpose, the one that would follow were the exponent unbounded: a number overflows
-    /// when its rounding with the mantissa width of the target exceeds the greatest finite value.
+    /// The exact midpoint of the values of codes `i` and `i + 1`. For this purpose, the greatest value is followed by
+    /// the value that would be next with an unbounded exponent: a number overflows when its rounding with the mantissa
+    /// width of the target exceeds the greatest finite value.
     midpoints: Vec<Dyadic>,
-    /// The midpoints of each binade, from that of the first one.
+    /// The midpoints of each binade, from the binade of the first midpoint on.
     binades: Vec<std::ops::Range<usize>>,
 }
 
@@ -376,8 +375,7 @@ impl Nearest {
             Number { negative: false, size: Size::Finite(value) } => value,
             other => panic!("code {code:x} of {format:?} is {other:?}"),
         };
-        // Each pair of neighbours is added in the unit in the last place of the lesser of them,
-        // where both are small integers.
+        // Neighbours are added in units of the last place of the lesser one. In these units, both are small integers.
         let mut midpoints = vec![Dyadic::new(1, format.least_unit() - 1)];
         for code in 1..=greatest {
             let low = value(code);
@@ -397,7 +395,7 @@ impl Nearest {
         Nearest { midpoints, binades }
     }
 
-    /// The code of the nearest value, of two the even one; `None` beyond the greatest.
+    /// The code of the nearest value, or the even code of two that are equally near; `None` beyond the greatest value.
     fn find(&self, size: Dyadic) -> Option<u64> {
         let above_first = size.log2 - self.midpoints[0].log2;
         if above_first < 0 {
@@ -413,8 +411,8 @@ impl Nearest {
     }
 }
 
-/// The code of the nearest value of a wide IEEE 754 format, of two the even one; `None` beyond the
-/// greatest.
+/// The code of the nearest value of a wide IEEE 754 format, or the even code of two that are equally near; `None`
+/// beyond the greatest value.
 fn divide(format: Format, size: Dyadic) -> Option<u64> {
     let implicit_one = 1u128 << format.mantissa;
     let mut unit = (size.log2 - format.mantissa as i32).max(format.least_unit());
@@ -450,7 +448,7 @@ fn to_scale(x: Number, saturate: bool, round: Round) -> u64 {
     let (below, above) = if saturate { (0, 0xfe) } else { (0xff, 0xff) };
     let size = match x.size {
         Size::Nan => return 0xff,
-        // Below the least value is also all that is not positive.
+        // Numbers that are not positive are below the least value, too.
         _ if x.negative => return below,
         Size::Zero => return below,
         Size::Infinite => return above,
@@ -471,8 +469,8 @@ fn to_scale(x: Number, saturate: bool, round: Round) -> u64 {
 
 // ---- Integers as targets ----
 
-/// A finite number without its fraction. What is beyond every integer type comes out as an integer
-/// that is beyond them too, with the same sign.
+/// A finite number without its fraction. A number beyond the range of every integer type becomes an integer that is
+/// beyond them, too, with the same sign.
 fn truncated(x: Number) -> i128 {
     let Size::Finite(size) = x.size else {
         assert_eq!(x.size, Size::Zero);
@@ -486,9 +484,9 @@ fn truncated(x: Number) -> i128 {
     if x.negative { -size } else { size }
 }
 
-/// A float is truncated towards zero. ONNX leaves open what comes of a float out of range; the rule
-/// here is that of ONNX's own test data for the types of 2 and 4 bits, and of the reference
-/// implementation and ONNX Runtime on x86-64 for the others.
+/// A float is truncated towards zero. ONNX leaves open what a float out of range becomes. The rule here is that of
+/// ONNX's own test data for the types of 2 and 4 bits, and of the reference implementation and ONNX Runtime on x86-64
+/// for the others.
 fn float_to_int(x: Number, bits: u32, signed: bool, clamp: bool) -> u64 {
     let (two_31, two_63, two_64) = (1i128 << 31, 1i128 << 63, 1i128 << 64);
     let whole = match x.size {
@@ -500,18 +498,19 @@ fn float_to_int(x: Number, bits: u32, signed: bool, clamp: bool) -> u64 {
     let result = match (bits, signed, whole) {
         (4, true, Some(whole)) if clamp => whole.clamp(-8, 7),
         (4, false, Some(whole)) if clamp => whole.clamp(0, 15),
-        // The low bits of what is in the range of int32, else 0.
+        // The low bits of a value in the range of int32, and 0 for all others.
         (..=16, _, Some(whole)) if (-two_31..two_31).contains(&whole) => whole,
         (..=16, _, _) => 0,
-        // The least value stands for all that is out of range.
+        // The least value stands for all values out of range.
         (32, true, Some(whole)) if (-two_31..two_31).contains(&whole) => whole,
         (32, true, _) => -two_31,
         (64, true, Some(whole)) if (-two_63..two_63).contains(&whole) => whole,
         (64, true, _) => -two_63,
-        // The low bits of what is in the range of int64, else 0.
+        // The low bits of a value in the range of int64, and 0 for all others.
         (32, false, Some(whole)) if (-two_63..two_63).contains(&whole) => whole,
         (32, false, _) => 0,
-        // Likewise, up to the range of uint64; below it, and for NaN, 2^63.
+        // The low bits of a value from −2^63 up to the range of uint64, and 0 above it. Below −2^63, and for NaN, the
+        // result is 2^63.
         (64, false, Some(whole)) if (-two_63..two_64).contains(&whole) => whole,
         (64, false, Some(whole)) if whole > 0 => 0,
         (64, false, _) => two_63,

@@ -11,13 +11,13 @@ use crate::shapes::{Shape, places, put};
 /// How source and destination lie in their buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// In two buffers, each from a multiple of every alignment on.
+    /// In two buffers, each tensor at a multiple of every alignment.
     Aligned,
-    /// In two buffers, each from an odd number of elements or of bytes on.
+    /// In two buffers, each tensor after an odd number of elements or of bytes.
     Odd,
     /// Parts of larger tensors in two buffers. Below 8 bits an element, they start and end inside bytes.
     Parts,
-    /// In one buffer, the destination right behind a larger tensor of which the source is a part.
+    /// In one buffer. The source is a part of a larger tensor, and the destination comes directly after it.
     OneBuffer,
     /// In one buffer, too far apart for one binding. Bindings are so small that long casts take several dispatches.
     FarApart,
@@ -32,10 +32,10 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Those of tensors.
+    /// The layouts of tensors.
     pub const TENSORS: [Self; 5] = [Self::Aligned, Self::Odd, Self::Parts, Self::OneBuffer, Self::FarApart];
 
-    /// Those of views.
+    /// The layouts of views.
     pub const VIEWS: [Self; 4] = [Self::Rows, Self::Gathered, Self::Transposed, Self::Strided];
 
     /// All layouts.
@@ -43,14 +43,14 @@ impl Layout {
         Self::TENSORS.into_iter().chain(Self::VIEWS)
     }
 
-    /// The ways to find codes that make different kernels for casts from a type in this layout. Of tensors, only tables for few
-    /// codes do.
+    /// The code look-ups with which casts from a type in this layout have different kernels. For tensors, only types
+    /// with few codes have tables.
     fn lookups(self, from: ElementType) -> &'static [CodeLookup] {
         let differ = self.shape(0).is_some() || from.bits() <= Some(8);
         if differ { &[CodeLookup::Table, CodeLookup::Computed] } else { &[CodeLookup::Table] }
     }
 
-    /// The view of at least so many elements, if it is one.
+    /// The view of at least `len` elements, if this is a layout of views.
     fn shape(self, len: u64) -> Option<Shape> {
         match self {
             Self::Rows => Some(Shape::gathered(&[len.div_ceil(173), 173], &[179, 1])),
@@ -63,18 +63,18 @@ impl Layout {
     }
 }
 
-/// What makes the kernels of a cast different.
+/// What the kernels of a cast depend on, in addition to the types.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     pub layout: Layout,
     pub lookup: CodeLookup,
     pub options: CastOptions,
-    /// All elements are cast by the kernel of edges, or else as few as possible.
+    /// Whether the kernel of edges casts all elements. Otherwise it casts as few as possible.
     pub only_edges: bool,
 }
 
 impl Variant {
-    /// Those of a pair: all layouts, and in two aligned buffers all options and the kernel of edges alone.
+    /// The variants of a pair: all layouts and, in two aligned buffers, all options and the kernel of edges alone.
     pub fn all(from: ElementType, to: ElementType) -> Vec<Self> {
         let plain = |layout, lookup| Self { layout, lookup, options: CastOptions::default(), only_edges: false };
         let layouts = |layout: Layout| layout.lookups(from).iter().map(move |&lookup| plain(layout, lookup));
@@ -89,7 +89,7 @@ impl Variant {
 
     fn settings(&self) -> PlanSettings {
         let mut settings = PlanSettings::default();
-        // The main kernels for short tensors too.
+        // Short tensors use the main kernels, too.
         settings.tuning.blocks_from = Some(if self.only_edges { u64::MAX } else { 0 });
         settings.tuning.lookup = self.lookup;
         settings
@@ -118,7 +118,7 @@ impl SourceCodes {
         Self { from, codes: Layout::all().map(|layout| (layout, codes(from, layout))).collect() }
     }
 
-    /// The casts to a type, with all that makes their kernels different.
+    /// The casts to a type, in all variants.
     pub fn casts(&self, to: ElementType) -> impl Iterator<Item = (Variant, PlannedCast)> {
         let cast = move |variant: Variant| {
             let (_, codes) = self.codes.iter().find(|(layout, _)| *layout == variant.layout).expect("all layouts");
@@ -129,8 +129,9 @@ impl SourceCodes {
     }
 }
 
-/// Hard cases of a type for a layout, and random codes, so that types with few codes make long tensors too. Two aligned buffers take
-/// all of them for types of at most 16 bits; otherwise they are at most about 8,192, of which layouts take different ones.
+/// Hard cases of a type for a layout, and random codes, so that types with few codes make long tensors too. Two aligned
+/// buffers get all codes of types of at most 16 bits. Otherwise there are at most about 8,192 codes, which differ
+/// between layouts.
 fn codes(from: ElementType, layout: Layout) -> Vec<u64> {
     let hard = cases::codes(from);
     let takes_all = layout == Layout::Aligned && from.bits() <= Some(16);
@@ -167,7 +168,7 @@ impl PlannedCast {
             Layout::Odd => [whole(3 * source_size), whole(5 * destination_size)],
             Layout::Parts => [part(8, 3), part(16, 5)],
             Layout::OneBuffer => [part(8, 1), behind(part(8, 1))],
-            // The only other one that is of tensors.
+            // `FarApart` is the only other layout of tensors.
             _ => {
                 settings.limits.binding_size = 32 << 10;
                 [whole(source_size), whole((64 << 10) + behind(whole(source_size)).offset)]
@@ -191,7 +192,7 @@ impl PlannedCast {
         Self { plan, elements: len, before, after }
     }
 
-    /// Plans a cast of a view whose elements are the codes, over and over, between two buffers.
+    /// Plans a cast of a view between two buffers. The elements of the view repeat the codes.
     fn view(spec: &CastSpec, shape: &Shape, codes: &[u64], settings: &PlanSettings) -> Self {
         let (from, to) = (spec.from, spec.to);
         let read = places(&shape.sizes, &shape.source);
@@ -227,7 +228,7 @@ impl Place {
         self.first.map_or(Position::whole(offset), |first| Position::part(offset, first as u64))
     }
 
-    /// The number of elements in the tensor that contains these. A larger one has whole bytes.
+    /// The number of elements in the tensor that contains these elements. If that tensor is larger, it has whole bytes.
     fn elements(self, len: usize) -> usize {
         self.first.map_or(len, |first| (first + len).next_multiple_of(8))
     }

@@ -12,7 +12,7 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// True once in so many times.
+    /// True once in `chances` times, on average.
     pub fn one_in(&mut self, chances: usize) -> bool {
         self.below(chances) == 0
     }
@@ -32,9 +32,10 @@ impl Random {
 /// How long a test of random inputs runs, and from which seed.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomRun {
-    /// The time of `CAST_FUZZ_SECONDS`; `None`: as many inputs as the test says.
+    /// The time of `CAST_FUZZ_SECONDS`. If it is `None`, the test says how many inputs it has.
     pub time: Option<Duration>,
-    /// The number of `CAST_FUZZ_SEED`. Otherwise it is the same every time, or if a time is given, another at every start.
+    /// The number of `CAST_FUZZ_SEED`. Without it, the seed is the same at every start, or, if a time is given, another
+    /// one at every start.
     pub seed: u64,
 }
 

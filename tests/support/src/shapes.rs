@@ -41,7 +41,7 @@ pub fn places(sizes: &[u64], strides: &[i64]) -> Vec<usize> {
     places.iter().map(|place| (place - lowest) as usize).collect()
 }
 
-/// Writes codes to their places in memory whose lowest element is at a bit.
+/// Writes codes to their places in memory. The lowest element is at bit `start`.
 pub fn put(memory: &mut [u8], start: usize, bits: usize, places: &[usize], codes: impl Iterator<Item = u64>) {
     for (place, code) in places.iter().zip(codes) {
         for bit in 0..bits {
@@ -51,7 +51,7 @@ pub fn put(memory: &mut [u8], start: usize, bits: usize, places: &[usize], codes
     }
 }
 
-/// A random view: its destination a tensor of random axes, with gaps, in any order and direction.
+/// A random view. Its destination is a tensor of random axes, with gaps, in any order and direction.
 pub fn random(random: &mut Random) -> Shape {
     let rank = 1 + random.below(5);
     let mut shape = Shape::default();

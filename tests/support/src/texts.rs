@@ -8,7 +8,7 @@ use wgpu_cast::{CastSpec, CodeLookup, ElementType, Error, Placement, Plan, PlanS
 use crate::options::variants;
 use crate::{numeric, pairs_of_widths};
 
-/// A pair of numeric types under some options, for each of these that can make a difference.
+/// Every pair of numeric types under every set of options that can make a difference.
 pub fn specs() -> impl Iterator<Item = CastSpec> {
     let pairs = numeric().flat_map(|from| numeric().map(move |to| (from, to)));
     pairs.flat_map(|(from, to)| variants(to).into_iter().map(move |o| CastSpec::new(from, to).with_options(o)))
@@ -27,8 +27,8 @@ pub fn kernels() -> Vec<(String, Kernel)> {
     kernels.into_values().collect()
 }
 
-/// The kernels of plans that [`wgsl::kernel`] does not give: for slices that start anywhere, in one buffer and in place, and for
-/// views. Each text with what it is for.
+/// The kernels of plans that [`wgsl::kernel`] does not give: for slices that start anywhere, in one buffer and in
+/// place, and for views. Each text comes with its purpose.
 pub fn plans(pairs: impl IntoIterator<Item = CastSpec>) -> Vec<(String, String)> {
     let matrix = [100, 70];
     let views = [
@@ -63,13 +63,13 @@ pub fn plans(pairs: impl IntoIterator<Item = CastSpec>) -> Vec<(String, String)>
     kernels.into_iter().map(|(wgsl, name)| (name, wgsl)).collect()
 }
 
-/// For each pair of widths a pair of types.
+/// A pair of types for each pair of widths.
 pub fn specs_of_widths() -> impl Iterator<Item = CastSpec> {
     pairs_of_widths().into_iter().map(|(from, to)| CastSpec::new(from, to))
 }
 
-/// Each type as the source and as the destination of a type of each width: every decoder and every encoder in kernels of every
-/// pair of widths.
+/// Each type as the source and as the destination, with a type of each width on the other side: every decoder and every
+/// encoder in kernels of every pair of widths.
 pub fn specs_by_width() -> impl Iterator<Item = CastSpec> {
     let picked: Vec<_> =
         pairs_of_widths().into_iter().filter(|(from, to)| from.bits() == to.bits()).map(|pair| pair.0).collect();
@@ -77,8 +77,9 @@ pub fn specs_by_width() -> impl Iterator<Item = CastSpec> {
     numeric().flat_map(pairs).map(|(from, to)| CastSpec::new(from, to))
 }
 
-/// Modules that call the functions of [`wgsl::functions`] and [`Functions`]: one for each pair under each set of options, in which
-/// its functions stand under two prefixes, one with all functions under one prefix, and one with all those of arrays.
+/// Modules that call the functions of [`wgsl::functions`] and [`Functions`]: one for each pair under each set of
+/// options, with its functions under two prefixes; one with all functions under one prefix; and one with all functions
+/// of arrays.
 pub fn functions() -> Vec<(String, String)> {
     let pair = |spec: CastSpec| (format!("{} to {} {:?}", spec.from, spec.to, spec.options), twice(&spec));
     let mut modules: Vec<_> = specs().map(pair).collect();
@@ -99,7 +100,7 @@ fn functions_of(values: ValueType) -> [(String, String); 2] {
     ]
 }
 
-/// The directive that a module with values of a type begins with.
+/// The directive at the start of a module with values of a type.
 pub fn directive(values: ValueType) -> &'static str {
     if values == ValueType::F16 { "enable f16;\n" } else { "" }
 }
@@ -111,7 +112,7 @@ pub fn twice(spec: &CastSpec) -> String {
     format!("{}{}{}", functions[0].wgsl(), caller(&called), functions[1].wgsl())
 }
 
-/// A kernel that calls functions from code to code with whatever is in a buffer.
+/// A kernel that calls functions from code to code with the words of a buffer.
 pub fn caller(functions: &[&Function]) -> String {
     let mut body = String::new();
     for function in functions {
@@ -132,7 +133,8 @@ pub fn caller(functions: &[&Function]) -> String {
     )
 }
 
-/// All that there is under one prefix with values of a type, but for functions of arrays; casts from code to code with `f32` alone.
+/// All functions under one prefix with values of a type, except functions of arrays. Only with `f32` are there casts
+/// from code to code.
 pub fn everything(prefix: &str, values: ValueType) -> Functions {
     let mut functions = Functions::new(prefix).expect("a prefix").with_values(values);
     if values == ValueType::F32 {
@@ -181,7 +183,7 @@ fn values_of(functions: &mut Functions) -> Result<(), Error> {
     Ok(())
 }
 
-/// [`everything`], and with it a kernel that uses one of the tables: all of them would not fit into workgroup memory.
+/// [`everything`], and a kernel that uses one of the tables: all tables together would not fit into workgroup memory.
 pub fn everything_called(prefix: &str, values: ValueType) -> (Functions, String) {
     let mut functions = everything(prefix, values);
     let table = functions.decode_table(ElementType::FLOAT8E4M3FN).expect("a table");
@@ -205,7 +207,8 @@ fn main(@builtin(local_invocation_index) local: u32) {{
     (functions, text)
 }
 
-/// The functions of arrays of the caller: every type in one module, an array of words, one of vectors and one of atomic words.
+/// The functions of arrays of the caller: every type in one module, with an array of words, an array of vectors and an
+/// array of atomic words.
 pub fn arrays(prefix: &str, values: ValueType) -> (Functions, String) {
     let mut functions = Functions::new(prefix).expect("a prefix").with_values(values);
     for t in numeric() {

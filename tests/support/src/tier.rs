@@ -1,8 +1,8 @@
 //! How much the tests do.
 //!
 //! With `WGPU_CAST_TESTS=emulator` in the environment they do less, for machines on which each instruction takes tens
-//! of times as long. They still meet every pair, every option, every instruction set and every special value: what is
-//! left out are further codes and further lengths of the same kind.
+//! of times as long. They still meet every pair, every option, every instruction set and every special value: they
+//! leave out further codes and further lengths of the same kind.
 //!
 //! With `WGPU_CAST_TESTS=exhaustive` they do more: the tests of slices compile the kernels for units of every pair,
 //! which takes minutes where the driver has not kept them on disk.
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 pub use crate::checks::tier::Tier;
 
-/// The environment variable that chooses.
+/// The environment variable with the choice.
 const VARIABLE: &str = "WGPU_CAST_TESTS";
 
 impl Tier {
@@ -28,7 +28,7 @@ impl Tier {
     }
 }
 
-/// How many of something the tests take: `full`, or on an emulator `few`.
+/// The number of something that tests use: `full`, or `few` on an emulator.
 pub fn count(full: usize, few: usize) -> usize {
     Tier::chosen().count(full, few)
 }

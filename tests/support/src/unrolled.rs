@@ -3,8 +3,8 @@
 //! Compiling such a kernel takes a driver up to a second, because it inlines `fn convert` for each element. Apart from
 //! that function, kernels of many pairs have the same text: it depends on the widths of both types and on few other
 //! properties. So the tests of slices compile unrolled kernels for one pair of each such class. The other pairs take
-//! the edge kernel there, and `tests/device/gpu.rs` compares each pair's `fn convert` with the oracle. Views are no
-//! such case: the strided kernel takes as long to compile as unrolled ones.
+//! the edge kernel there, and `tests/device/gpu.rs` compares each pair's `fn convert` with the oracle. This does not
+//! help with views, because the strided kernel takes as long to compile as unrolled kernels.
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
