@@ -13,7 +13,7 @@
 //! | hold a tensor in host memory | [`Tensor`] of [`Element`]s, or of [`Bytes`] that something else owns |
 //! | cast it on the CPU | [`cpu::cast`], [`cpu::cast_into`]; [`cpu::cast_bytes`] from slices of bytes |
 //! | learn what a cast loses | [`cpu::cast_counted`], [`cpu::count_losses`]: [`LossCounts`]; [`cpu::largest_relative_error`] |
-//! | cast it on a GPU, or where it is faster | [`blocking::cast`], or [`Context`] by a [`DeviceChoice`]; [`adapters`]: [`AdapterSummary`]. [`CastReport`] has the [`Route`] |
+//! | cast it on a GPU of your choice, or where it is faster | [`Context`] by a [`DeviceChoice`]; [`blocking::cast`]; [`adapters`]: [`AdapterSummary`]. [`CastReport`] has the [`Route`] |
 //! | cast results again before they are read back | [`Context::batch`]: [`BatchDescriptor`], [`Batch`], [`BatchTensor`], [`BatchReport`] |
 //! | record a cast between buffers | [`Caster`] (by a [`CasterDescriptor`]), [`Prepared`], [`Source`] and [`Destination`], [`Bound`] |
 //! | cast a view with strides | [`Caster::prepare_view`]: [`View`] |

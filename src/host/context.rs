@@ -83,7 +83,7 @@ async fn first_that_works<A, T>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Route {
-    /// Nothing was converted: there are no elements, or both types have the same codes.
+    /// Nothing was converted: there are no elements, or both types have the same codes and no device was named.
     Copy,
     /// On the CPU.
     Cpu,

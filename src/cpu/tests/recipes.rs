@@ -37,7 +37,9 @@ pub(super) fn words(conversion: &Conversion, isa: IsaName) -> Words {
         IsaName::Avx2 => X86V3::recipe(conversion).words(),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         IsaName::Avx512 => X86V4::recipe(conversion).words(),
-        _ => Baseline::recipe(conversion).words(),
+        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+        IsaName::Avx2 | IsaName::Avx512 => Baseline::recipe(conversion).words(),
+        IsaName::Portable => Baseline::recipe(conversion).words(),
     }
 }
 
