@@ -35,7 +35,7 @@ fn the_head_of_the_documentation_has_every_type() {
     let name = |line: &'static str| {
         let item = line.trim_start_matches("#[non_exhaustive] ").strip_prefix("pub ")?;
         let path = ["struct", "enum", "trait"].iter().find_map(|kind| item.strip_prefix(kind))?;
-        let path = path.strip_prefix(" wgpu_cast::")?.split([' ', '<']).next()?;
+        let path = path.strip_prefix(" wgpu_cast::")?.split([' ', '<', '(']).next()?;
         Some(path.trim_end_matches(':'))
     };
     let types: Vec<&str> = include_str!("../../docs/public-api.txt").lines().filter_map(name).collect();
