@@ -1,9 +1,10 @@
-//! Batches that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the adapter is
-//! faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/host/context.rs`.
+//! Batches that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the
+//! adapter is faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/host/context.rs`.
 //!
-//! Prints JSON, an object a line: what was measured on, then for each chain its sizes, with the seconds of both, and the bytes
-//! read and written from which the adapter is faster at every size. Every figure is the median of seven runs after two.
-//! `--most N`: elements of the largest tensor, 64 Mi by default; the others have a fourth of the next, down to 4 Ki.
+//! Prints JSON, an object a line: what was measured on, then, for each chain, its sizes with the seconds of both, and
+//! the number of bytes read and written from which the adapter is faster at every size. Every figure is the median of
+//! seven runs after two. `--most N`: elements of the largest tensor, 64 Mi by default. Each other tensor has a fourth
+//! of the elements of the next larger one, down to 4 Ki.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -17,7 +18,7 @@ const RUNS: usize = 7;
 const CHAINS: [&[ElementType]; 3] = [
     &[ElementType::FLOAT, ElementType::FLOAT16, ElementType::FLOAT],
     &[ElementType::FLOAT, ElementType::BFLOAT16, ElementType::FLOAT8E4M3FN, ElementType::FLOAT],
-    // One that computes much and moves little.
+    // A chain that computes much and moves little.
     &[
         ElementType::FLOAT8E4M3FN,
         ElementType::FLOAT,
@@ -61,7 +62,7 @@ fn main() {
     }
 }
 
-/// Casts to each of the types after the first, of which only the last is read back.
+/// Casts to each of the types after the first. Only the last result is read back.
 async fn cast(context: &Context, types: &[ElementType], bytes: u64, tensor: Tensor) -> Result<Vec<Tensor>, Error> {
     let mut batch = context.batch(&BatchDescriptor { casts: types.len() - 1, bytes, is_chain: true });
     let mut last = batch.insert(tensor);
@@ -71,7 +72,7 @@ async fn cast(context: &Context, types: &[ElementType], bytes: u64, tensor: Tens
     batch.read_back(&[&last]).await
 }
 
-/// The chain's medians in both contexts, in turns, so that whatever else the machine does meets both.
+/// The chain's medians in both contexts. The contexts take turns, so that other load on the machine affects both.
 fn seconds(contexts: [&Context; 2], types: &[ElementType], bytes: u64, tensor: &Tensor) -> [f64; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for run in 0..WARM_UPS + RUNS {

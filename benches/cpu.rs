@@ -1,10 +1,10 @@
 //! Casts on the CPU in GB/s (bytes read and written per second), compared with a copy of the same number of bytes.
 //!
-//! The copy reads half of the bytes that the cast reads and writes, and writes as many. Casts and copies alternate, and
-//! every pair runs once before any pair runs again, so that other load on the machine affects all pairs and the copy
-//! alike. Every figure is the median of seven runs, `ratio` is the median of the runs' ratios of cast to copy, and
-//! `spread` is the fastest cast over the slowest. The destination is reused, because the page faults of new memory
-//! would dominate the time.
+//! The copy reads half of the bytes that the cast reads and writes, and writes the same number. Casts and copies
+//! alternate, and every pair runs once before any pair runs again, so that other load on the machine affects all pairs
+//! and the copy alike. Every figure is the median of seven runs, `ratio` is the median of the runs' ratios of cast to
+//! copy, and `spread` is the fastest cast over the slowest. The destination is reused, because the page faults of new
+//! memory would dominate the time.
 //!
 //! | argument | measures |
 //! |---|---|
@@ -106,7 +106,7 @@ fn packed_bytes(of: ElementType, elements: usize) -> usize {
     of.packed_bytes(elements as u64).expect("a numeric type") as usize
 }
 
-/// Where casts and copies go, and where copies come from.
+/// The memory that casts and copies write, and the memory that copies read.
 struct Memory {
     destination: Vec<u8>,
     read: Vec<u8>,
@@ -126,7 +126,7 @@ impl Memory {
         let (read, written) = (&self.read[..bytes / 2], &mut self.written[..bytes / 2]);
         let options = CastOptions::default();
         let piece = read.len().div_ceil(pool.current_num_threads()).max(1);
-        // A short cast is repeated until the clock can see it.
+        // A short cast is repeated until the clock can measure it.
         let repeats = (8 << 20) / bytes.max(1) + 1;
         let rate = |start: Instant| (bytes * repeats) as f64 / start.elapsed().as_secs_f64() / 1e9;
         let start = Instant::now();

@@ -1,7 +1,7 @@
-//! Casts of many small tensors, in milliseconds: all at once by `bind_many`, one by one, and one cast of as many elements.
-//! Casts with a count on the device beside casts without one.
+//! Casts of many small tensors, in milliseconds: all at once by `bind_many`, one by one, and as one cast of the same
+//! number of elements. Then casts with a count on the device beside casts without a count.
 //!
-//! Tensors have 800 elements of FLOAT, which become FLOAT16. All ways are run in turns on the best adapter. Every figure is
+//! Tensors have 800 elements of FLOAT, which become FLOAT16. The ways take turns on the best adapter. Every figure is
 //! the median of 15 rounds, with the fastest and the slowest, by the wall clock.
 
 #![allow(missing_docs, reason = "a program")]
@@ -15,7 +15,7 @@ const ROUNDS: usize = 15;
 const TENSORS: u64 = 500;
 const ELEMENTS: u64 = 800;
 
-/// A figure of each round for each name.
+/// For each name, a figure of each round.
 struct Figures(Vec<(&'static str, Vec<f64>)>);
 
 impl Figures {

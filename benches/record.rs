@@ -1,9 +1,9 @@
 //! What a cast costs the host: preparing, binding and recording many small ones, in microseconds each, beside the same
 //! bind groups and dispatches written by hand.
 //!
-//! Every figure is the median of seven rounds, with the fastest and the slowest. The adapter is the best there is; its
-//! own work is not counted, but a software adapter's shares the processor. Before that come the memory (on Linux) and the
-//! buffers that casts with parameters of their own take when they are bound.
+//! Every figure is the median of seven rounds, with the fastest and the slowest. The adapter is the best of the
+//! machine. Its own work is not counted, but the work of a software adapter shares the processor. The first figures are
+//! the memory (on Linux) and the buffers that casts take when they are bound, if each has parameters of its own.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -39,14 +39,14 @@ fn by_hand(dispatch: &BoundDispatch<'_>, group: &wgpu::BindGroup, pass: &mut wgp
     pass.dispatch_workgroups(x, y, z);
 }
 
-/// The memory of this process in KiB, where it can be read.
+/// The memory of this process in KiB, if it can be read.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// Prints what casts in one buffer hold, each at another distance from its source.
+/// Prints what casts in one buffer hold, if each has another distance from its source.
 fn print_memory(device: &wgpu::Device, prepared: &Prepared, pool: &wgpu::Buffer) {
     let buffers = || device.get_internal_counters().hal.buffers.read();
     let before = (resident(), buffers());
@@ -76,7 +76,7 @@ fn main() {
         let usage = BufferUsages::STORAGE;
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     };
-    // As many bytes as this crate's dispatches have.
+    // The parameters have the size of those of this crate's dispatches.
     let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
     let plan = Plan::new(&spec, ELEMENTS, &placement, &Default::default()).expect("a plan");
     let parameters = plan.dispatches()[0].parameters().len() as u64;
@@ -102,14 +102,14 @@ fn main() {
                     .expect("slices")
             })
         });
-        // Each lies at another distance from its source, so that no two have the same parameters.
+        // Each result has another distance from its source, so that no two casts have the same parameters.
         let others: Vec<Bound> = timed_each(&mut figures[2], || {
             prepared.iter().enumerate().map(|(i, prepared)| apart(prepared, &pools.0, 1 + i as u64))
         });
         drop(others);
         let dispatch = bounds[0].dispatches().next().expect("a dispatch");
         let layout = dispatch.pipeline.get_bind_group_layout(0);
-        // The parameters are one block for all, as a caller by hand would have it.
+        // All casts share one block of parameters, as in a program that is written by hand.
         let groups: Vec<wgpu::BindGroup> = timed_each(&mut figures[3], || {
             (0..CASTS as u64).map(|i| {
                 let entry = |binding, buffer, start, size| wgpu::BindGroupEntry {

@@ -1,10 +1,11 @@
-//! What `Caster::self_test` takes: the kernels, the time and the memory for 30 casts and each `Coverage`.
+//! What `Caster::self_test` costs: kernels, time and memory, for 30 casts and each `Coverage`.
 //!
-//! Each row is a process of its own on the best adapter. The first test has no kernels, and keeps none. `warm_up` then compiles
-//! those of all casts; drivers that compile a kernel when it first runs, such as llvmpipe, do most of that in the next test. The
-//! last one compiles nothing. Processor time is that of all threads, the driver's too, in hundredths of a second. Memory is the
-//! most that the process had resident so far, in MiB, and what it had before. On systems other than Linux all these are 0.
-//! llvmpipe keeps what it has compiled on the disk: without that, the figures are those of a first run.
+//! Each row is a process of its own on the best adapter. The first test has no kernels, and keeps none. `warm_up` then
+//! compiles the kernels of all casts. Drivers that compile a kernel when it first runs, such as llvmpipe, do most of
+//! that work in the next test. The last test compiles nothing. Processor time is that of all threads, the driver's too,
+//! in hundredths of a second. Memory is the most that the process had resident so far, in MiB, and what it had before.
+//! On systems other than Linux, all these figures are 0. llvmpipe keeps compiled kernels on the disk; the command below
+//! disables that, so that the figures are those of a first run.
 //!
 //! ```sh
 //! MESA_SHADER_CACHE_DISABLE=true cargo bench --bench self_test

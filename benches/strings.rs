@@ -37,8 +37,8 @@ fn main() {
     difficult();
 }
 
-/// Literals that take long to read, one after the other: beside a number or halfway between two, and far longer than any
-/// number.
+/// Literals that take long to read, one after the other: close to a number or halfway between two, and far longer than
+/// any number.
 fn difficult() {
     let smallest = format!("{:.800e}", f64::from_bits(1));
     let (digits, zeros) = (&smallest[2..480], "0".repeat(1 << 20));
@@ -133,7 +133,7 @@ fn rate(work: impl Fn()) -> f64 {
     ELEMENTS as f64 / start.elapsed().as_secs_f64() / 1e6
 }
 
-/// Of the standard normal distribution (Box and Muller).
+/// A number of the standard normal distribution (Box and Muller).
 fn normal(random: &mut Random) -> f64 {
     let [a, b] = [(); 2].map(|()| ((random.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
     (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()

@@ -1,6 +1,6 @@
 //! The time that a device needs for the cast of a host tensor, compared with its parts: upload, dispatches and
-//! read-back. The time that the host needs for the copies to and from any device, compared with the whole cast on the
-//! CPU. And the time of the first cast of a pair.
+//! read-back. Also the time that the host needs for the copies to and from any device, compared with the whole cast on
+//! the CPU, and the time of the first cast of a pair.
 //!
 //! Every figure is the median of seven runs, in microseconds, on the best adapter.
 
@@ -80,8 +80,8 @@ fn tensor(from: ElementType, elements: usize) -> Tensor {
     Tensor::from_bytes(from, [elements], bytes).expect("a tensor")
 }
 
-/// Copying a tensor in and its result out, by way of a few MiB that stay in the caches, and casting it on the CPU; both
-/// to new memory, small tensors many times.
+/// The times to copy a tensor in and its result out by way of a few MiB that stay in the caches, and to cast it on the
+/// CPU. Both write new memory. Small tensors are copied and cast many times.
 fn host(from: ElementType, to: ElementType, elements: usize) -> [f64; 2] {
     let tensor = tensor(from, elements);
     let source = tensor.bytes().expect("a numeric tensor");
@@ -100,7 +100,7 @@ fn host(from: ElementType, to: ElementType, elements: usize) -> [f64; 2] {
     };
     let cast = || drop(black_box(cpu::cast(&tensor, to, &CastOptions::default()).expect("a cast")));
     let times = (1 << 20) / elements.min(1 << 20);
-    // In turn, so that whatever else the machine does meets both.
+    // Both take turns, so that other load on the machine affects both.
     let rounds: [_; ROUNDS] = std::array::from_fn(|_| {
         let copies = timed(|| (0..times).for_each(|_| copies()));
         [copies, timed(|| (0..times).for_each(|_| cast()))]
@@ -121,14 +121,14 @@ fn adapter(context: &Context) -> wgpu::Adapter {
     found.find(|adapter| is_used(adapter.get_info())).expect("the same adapter")
 }
 
-/// A context on a new device: drivers may keep pipelines as long as a device is there.
+/// A context on a new device, because drivers may keep pipelines as long as a device exists.
 fn anew(adapter: &wgpu::Adapter) -> Context {
     let descriptor = wgpu::DeviceDescriptor { required_limits: adapter.limits(), ..Default::default() };
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
     Context::on_device(&device, &queue)
 }
 
-/// Composing a kernel's text, and naga's part.
+/// The time to compose a kernel's text, and of naga's part.
 fn module(context: &Context, from: ElementType, to: ElementType) -> f64 {
     let device = context.device().expect("a device");
     median(|| {
@@ -140,7 +140,7 @@ fn module(context: &Context, from: ElementType, to: ElementType) -> f64 {
     })
 }
 
-/// The same and the driver's part: one kernel, for as many elements as it does alone.
+/// As [`module`], with the driver's part: one kernel, for a number of elements that needs no other kernel.
 fn kernel(adapter: &wgpu::Adapter, from: ElementType, to: ElementType) -> f64 {
     median(|| {
         let context = anew(adapter);
@@ -149,7 +149,7 @@ fn kernel(adapter: &wgpu::Adapter, from: ElementType, to: ElementType) -> f64 {
     })
 }
 
-/// Composing, compiling and running.
+/// The time to compose, compile and run a kernel.
 fn first(adapter: &wgpu::Adapter, from: ElementType, to: ElementType) -> f64 {
     let tensor = tensor(from, 5000);
     median(|| {

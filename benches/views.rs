@@ -1,9 +1,10 @@
 //! Casts of views beside the cast of a dense tensor and beside copies that are written by hand, in milliseconds.
 //!
-//! All work on a square of elements of FLOAT and FLOAT16, in turns, on the best adapter: 4 Mi on a software adapter, and 64 Mi
-//! on a GPU, whose caches could hold less. The copies move words: as many bytes as the casts read and write, so three words
-//! for four elements, or the low halves of as many words. Every figure is the median of 15 rounds, with the fastest and the
-//! slowest. Times are the device's own where it has timestamp queries; otherwise submitting and waiting count too.
+//! The casts and copies take turns on the best adapter. They are of a square matrix, whose elements become FLOAT16 from
+//! FLOAT. The matrix has 4 Mi elements on a software adapter, and 64 Mi on a GPU, whose caches might hold a smaller
+//! one. The copies move words. They read and write the bytes of the casts, three words for four elements, or the low
+//! half of a word for each element. Every figure is the median of 15 rounds, with the fastest and the slowest. Times
+//! are the device's own if it has timestamp queries. Otherwise they include submitting and waiting.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -12,9 +13,11 @@ use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Prepared, Source, View};
 
 const ROUNDS: usize = 15;
-/// Rows and columns of the matrix that is cast, on software adapters, and on GPUs that bind as much. A multiple of 128.
+/// Rows and columns of the matrix that is cast: on software adapters, and on GPUs that can bind the larger one.
+/// Multiples of 128.
 const SIDES: [u64; 2] = [2048, 8192];
-/// How often a work is done in a round of the larger matrix, so that it is not the start of a pass that is timed.
+/// The number of times that a work is done in a round with the larger matrix, so that the time is not that of starting
+/// a pass.
 const TIMES: usize = 4;
 
 /// Each invocation copies 16 bytes.
@@ -38,7 +41,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     destination[id.y * (side / 4u * 3u) + id.x] = source[id.x * side + id.y];
 }";
 
-/// Each workgroup copies a square of words by way of its memory, as GPUs like it.
+/// Each workgroup copies a square of words by way of its memory, which is fast on GPUs.
 const COPY_TILES: &str = "
 override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
@@ -57,7 +60,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     }
 }";
 
-/// As the cast, but each word's low half is all that is done to it.
+/// As the cast, but the kernel only takes the low half of each word.
 const MOVE_BLOCKS: &str = "
 override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
@@ -81,7 +84,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     destination[start + side / 4u * 3u] = halves(a.w, b.w, c.w, d.w);
 }";
 
-/// Each invocation copies a square of four by four words, as llvmpipe likes it.
+/// Each invocation copies a square of four by four words, which is fast on llvmpipe.
 const COPY_BLOCKS: &str = "
 override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
@@ -172,7 +175,7 @@ impl Bench<'_> {
     fn copy(&mut self, name: &'static str, wgsl: &str, workgroups: [u32; 2]) {
         let source = wgpu::ShaderSource::Wgsl(wgsl.into());
         let descriptor = wgpu::ShaderModuleDescriptor { label: Some(name), source };
-        // As the casts' own modules: without checks of indices.
+        // As in the modules of casts, indices are not checked.
         #[allow(unsafe_code, reason = "wgpu's trusted shader modules are unsafe: see SAFETY")]
         // SAFETY: the numbers of workgroups and the sizes of the buffers suit the indices.
         let module =
@@ -212,7 +215,7 @@ impl Bench<'_> {
         self.works.push((name, Work::Cast(vec![bound]), Vec::new()));
     }
 
-    /// The rows of a matrix one by one, each after the one before.
+    /// Casts the rows of a matrix one by one, each after the one before.
     fn rows(&mut self, name: &'static str) {
         let prepared = self.caster.prepare(&spec(), self.side - 1).expect("a plan");
         let row = |row| self.bind(&prepared, row * self.side * 4, row * (self.side - 1) * 2);
@@ -226,11 +229,11 @@ impl Bench<'_> {
         prepared.bind(Source::whole(source), Destination::whole(destination)).expect("slices")
     }
 
-    /// Does each work so many times, and notes the milliseconds of one.
+    /// Does each work `times` times, and notes the milliseconds of one.
     fn round(&mut self, clock: &Clock<'_>, times: usize) {
         for (_, work, figures) in &mut self.works {
             let work = &*work;
-            // Many casts take long enough.
+            // A work of many casts takes long enough by itself.
             let times = if matches!(work, Work::Cast(bounds) if bounds.len() > 1) { 1 } else { times };
             let record: Record<'_> = &|pass| {
                 for _ in 0..times {

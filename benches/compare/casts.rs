@@ -1,5 +1,5 @@
-//! One side of a comparison of two builds, which `compare.py` drives: casts on one thread what each line of stdin
-//! names, and answers with a line.
+//! One side of a comparison of two builds, which `compare.py` drives: on one thread, it does what each line of stdin
+//! says, and answers with a line.
 //!
 //! | line | answer |
 //! |---|---|
@@ -7,8 +7,9 @@
 //! | `bits FROM TO ELEMENTS VALUES` | a hash of the result |
 //! | `load FROM TO ELEMENTS VALUES` | `loaded`: the next line finds the source and memory there |
 //!
-//! VALUES is `random` (random bits) or `ordinary` (numbers between −8 and 8). `WGPU_CAST_ISA` names the instruction
-//! set, if it is built with `--cfg wgpu_cast_isa`. This file uses only the public interface, so that it can be built beside older versions of the crate too.
+//! VALUES is `random` (random bits) or `ordinary` (numbers between −8 and 8). `WGPU_CAST_ISA` names the instruction set
+//! in a build with `--cfg wgpu_cast_isa`. This file uses only the public interface, so that it can be built with older
+//! versions of the crate, too.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -43,20 +44,20 @@ fn serve() -> Result<()> {
 
 /// The last source, kept for the next line, and memory for results.
 ///
-/// Which physical pages a process has, and where in a cache line its stack starts, can cost a quarter of the speed in
-/// the caches. So short tensors lie in several places and casts run at several depths of the stack, by turns: the
-/// fastest turn does not depend on luck.
+/// The physical pages of a process, and the place in a cache line where its stack starts, can cost a quarter of the
+/// speed in the caches. So short tensors lie in several places, and casts run at several depths of the stack, by turns.
+/// The fastest turn then does not depend on chance.
 #[derive(Default)]
 struct Side {
     sources: Vec<Tensor>,
-    /// What the sources are made of.
+    /// The arguments that the sources were made from.
     name: String,
     memory: Vec<u8>,
     turns: usize,
 }
 
 const SHORT: usize = 1 << 18;
-// No two have a common divisor, so that each meets all of the others.
+// No two of these numbers have a common divisor, so that each value of one meets all values of the others.
 const SOURCES: usize = 3;
 const DESTINATIONS: usize = 5;
 const DEPTHS: [fn(&mut dyn FnMut()); 4] = [deeper::<16>, deeper::<32>, deeper::<48>, deeper::<64>];
@@ -72,7 +73,7 @@ impl Side {
         let [sources, destinations] = if elements <= SHORT { [SOURCES, DESTINATIONS] } else { [1, 1] };
         let name = format!("{from} {elements} {values}");
         if self.name != name {
-            // The old ones are freed before the new ones are made.
+            // The old sources are freed before the new ones are made.
             self.sources.clear();
             for _ in 0..sources {
                 self.sources.push(source(from.parse()?, elements, values)?);
@@ -102,7 +103,7 @@ impl Side {
     }
 }
 
-/// Runs `work` with so many more bytes on the stack.
+/// Runs `work` with `BYTES` more bytes on the stack.
 #[inline(never)]
 fn deeper<const BYTES: usize>(work: &mut dyn FnMut()) {
     let bytes = black_box([0u8; BYTES]);
@@ -120,7 +121,8 @@ fn time(source: &Tensor, to: ElementType, destination: &mut [u8], blocks: u32, n
         }
         Ok(start.elapsed().as_nanos() as f64 / f64::from(casts))
     };
-    // The first cast fills the caches and says how many make a block; one that is a block by itself counts.
+    // The first cast fills the caches, and its time gives the number of casts in a block. If one cast is a block, the
+    // first one counts, too.
     let first = block(1)?;
     let casts = (f64::from(nanoseconds) / first.max(1.0)).ceil().max(1.0) as u32;
     let mut fastest = if casts == 1 { first } else { f64::INFINITY };
@@ -140,7 +142,7 @@ fn source(from: ElementType, elements: usize, values: &str) -> Result<Tensor> {
         state
     };
     let bytes = packed_bytes(from, elements)?;
-    // So much is in pages of its own, and starts at the same offset in a page in every process.
+    // Memory of this size has pages of its own, and starts at the same offset in a page in every process.
     let mut codes = Vec::with_capacity(bytes.max(40 << 20));
     match values {
         "random" => {
@@ -169,7 +171,7 @@ fn place(memory: &mut Vec<u8>, bytes: usize, index: usize) -> &mut [u8] {
     let piece = bytes.next_multiple_of(PAGE);
     let whole = DESTINATIONS * piece.min(SHORT * 8) + piece + PAGE;
     if memory.len() < whole {
-        // Not zeroes, which a system would hand out only when they are written to.
+        // The bytes are not zero, because a system provides zeroed memory only when it is written.
         *memory = vec![1; whole];
     }
     let start = memory.as_ptr().align_offset(PAGE) + index * piece;

@@ -30,7 +30,7 @@ use resident::{Adapter, Resident, Work};
 use wgpu_cast::{CastOptions, Context, DeviceChoice, ElementType, Tensor, cpu};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
-/// Of one cast or copy.
+/// The result of one cast or copy.
 type Done = std::result::Result<(), wgpu_cast::Error>;
 
 fn main() -> Result<()> {
@@ -87,7 +87,7 @@ impl Stage {
     }
 
     fn load(&mut self, from: ElementType, elements: usize, path: &str) -> Result<String> {
-        // Gone before the next ones are made.
+        // The old tensors are freed before the next ones are made.
         (self.source, self.target, self.resident) = (None, None, None);
         let codes = std::fs::read(path)?;
         let bytes = packed_bytes(from, elements)?;
@@ -101,7 +101,7 @@ impl Stage {
         let source = self.source()?;
         let bytes = packed_bytes(to, source.len())?;
         let copied = (source.bytes().map_or(0, <[u8]>::len) + bytes).div_ceil(2);
-        // Ones, so that every page is there.
+        // The memory is filled with ones, so that the system provides every page.
         self.target = Some(Target {
             element_type: to,
             destination: vec![1; bytes],
@@ -165,7 +165,7 @@ impl Stage {
         Ok(self.adapter.as_ref().ok_or(NOTHING)?)
     }
 
-    /// On buffers of the device, which are made when they are first needed.
+    /// Works on buffers of the device, which are made when they are first needed.
     fn on_adapter(&mut self, work: Work, times: u32) -> Result<String> {
         self.adapter()?;
         let adapter = self.adapter.as_ref().ok_or(NOTHING)?;
@@ -194,8 +194,8 @@ impl Stage {
     }
 }
 
-/// Binds each thread of the pool to a core of its own if there are enough. Without it, a virtual machine often ran both threads on
-/// one core for a whole cast or copy.
+/// Binds each thread of the pool to a core of its own if there are enough cores. Without this, a virtual machine often
+/// ran both threads on one core for a whole cast or copy.
 fn bind(thread: usize) {
     #[cfg(target_os = "linux")]
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -205,7 +205,7 @@ fn bind(thread: usize) {
         let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
         let mut own = CpuSet::new();
         own.set(cores[thread % cores.len()]);
-        // If binding fails, the figures are worse, not wrong.
+        // If binding fails, the figures are less steady, but not wrong.
         let _ = sched_setaffinity(None, &own);
     }
     #[cfg(not(target_os = "linux"))]
@@ -219,12 +219,12 @@ fn packed_bytes(element_type: ElementType, elements: usize) -> Result<usize> {
     Ok(usize::try_from(bytes)?)
 }
 
-/// A cast to where the destination is.
+/// A cast into existing memory.
 fn cast_into(source: &Tensor, to: ElementType, destination: &mut [u8]) -> Done {
     cpu::cast_into(source, to, &CastOptions::default(), destination)
 }
 
-/// Seconds of one `work` out of so many on the pool's threads.
+/// The seconds of one `work`, from `times` repetitions on the pool's threads.
 fn seconds(pool: &ThreadPool, times: u32, mut work: impl FnMut() -> Done + Send) -> Result<String> {
     let elapsed = pool.install(|| {
         let start = Instant::now();

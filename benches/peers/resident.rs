@@ -1,4 +1,4 @@
-//! Casts between buffers of the best adapter, and a copy of as many bytes.
+//! Casts between buffers of the best adapter, and a copy of the same number of bytes.
 
 use std::iter::repeat_n;
 use std::sync::mpsc;
@@ -9,7 +9,7 @@ use wgpu_cast::{Bound, CastSpec, Context, Destination, DeviceChoice, ElementType
 
 use super::{Result, packed_bytes};
 
-/// Bytes that a workgroup of the copy kernel moves: 256 invocations, a vec4 each.
+/// Bytes that a workgroup of the copy kernel moves: 256 invocations, each with a `vec4`.
 const GROUP: u64 = 256 * 16;
 
 /// A device that is opened once.
@@ -28,7 +28,7 @@ pub struct Resident {
     groups: [u32; 2],
 }
 
-/// What is recorded as many times as asked.
+/// The work that is recorded, several times.
 #[derive(Clone, Copy)]
 pub enum Work {
     Cast,
@@ -63,7 +63,7 @@ impl Adapter {
         let caster = self.context.caster().ok_or("the adapter has no device")?;
         let prepared = caster.prepare(&CastSpec::new(from, to), tensor.len() as u64)?;
         let moved = bytes.len() + packed_bytes(to, tensor.len())?;
-        // The copy moves half the bytes of both sides.
+        // The copy reads half of the bytes that the cast reads and writes, and writes the same number.
         let copied = (moved as u64 / 2).next_multiple_of(16);
         let source = self.buffer(prepared.source_bytes().max(copied), BufferUsages::COPY_DST);
         let destination = self.buffer(prepared.destination_bytes().max(copied), BufferUsages::COPY_SRC);
@@ -96,7 +96,7 @@ impl Adapter {
         self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     }
 
-    /// Seconds in which so many are recorded, submitted and done.
+    /// The seconds in which `times` works are recorded, submitted and done.
     pub fn seconds(&self, resident: &Resident, work: Work, times: usize) -> Result<f64> {
         self.wait()?;
         let start = Instant::now();

@@ -19,7 +19,7 @@ fn read(batch: &mut Batch<'_>, tensors: &[&BatchTensor]) -> Vec<Tensor> {
     pollster::block_on(batch.read_back(tensors)).unwrap()
 }
 
-/// The last of casts of each other's results.
+/// Casts a tensor to the first type, and each result to the next type. Returns the last result.
 pub fn chain(context: &Context, tensor: Tensor, types: &[ElementType]) -> Result<(Tensor, BatchReport), Error> {
     let mut batch = context.batch(&BatchDescriptor { casts: types.len(), bytes: u64::MAX, is_chain: true });
     let mut last = batch.insert(tensor);
@@ -56,7 +56,7 @@ fn results_are_copied_back_once_and_only_where_they_are_asked_for() {
     let expected = [on_host(&floats(), &[FLOAT16, FLOAT8E5M2]), floats(), on_host(&floats(), &[FLOAT16, INT8])];
     assert_eq!(read(&mut batch, &[&right, &source, &left]), expected);
     assert_eq!(moved(&batch), (3, 1, 2));
-    // What is on the host already is not copied again, and one tensor twice is copied once.
+    // A tensor that is on the host already is not copied again. A tensor that is asked for twice is copied once.
     assert_eq!(read(&mut batch, &[&left, &right.clone()]), [expected[2].clone(), expected[0].clone()]);
     assert_eq!(read(&mut batch, &[&half, &half, &half.clone()]), [(); 3].map(|()| on_host(&floats(), &[FLOAT16])));
     assert_eq!(moved(&batch), (3, 1, 3));
@@ -79,7 +79,7 @@ fn batches_on_the_cpu_and_on_a_device_give_the_same() {
     let nothing = "copied (nothing to convert)";
     for (tensor, types, on_cpu, device) in [
         (floats(), &[DOUBLE, BFLOAT16, INT4][..], "on the CPU (requested)", (3, 1, 1)),
-        // To the device and back on either side of the strings.
+        // Tensors go to the device and back before the strings and after them.
         (floats(), &[FLOAT16, STRING, DOUBLE, BFLOAT16], "on the CPU (requested)", (2, 2, 2)),
         (strings.clone(), &[STRING], nothing, (0, 0, 0)),
         (strings.clone(), &[INT8], "on the CPU (strings have no GPU kernel)", (0, 0, 0)),

@@ -15,7 +15,7 @@ const BYTES: [u64; 2] = [60, 8];
 /// A device with its queue, without which wgpu makes no encoder.
 type Opened = (wgpu::Device, wgpu::Queue);
 
-/// Two devices of one instance, also with parameters as immediates where the adapter has them.
+/// Two devices of one instance, and two more with parameters as immediates if the adapter has immediates.
 fn devices() -> Vec<[Opened; 2]> {
     let adapter = adapter::own();
     let device = |required_features, max_immediate_size| {
@@ -30,7 +30,7 @@ fn devices() -> Vec<[Opened; 2]> {
     devices
 }
 
-/// An error of a cast alone: as `{:?}` and its text.
+/// An error of a single cast: as `{:?}`, and its text.
 type Texts = [String; 2];
 
 fn texts(error: &Error) -> Texts {
@@ -46,7 +46,7 @@ fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'
     let prepared_view = caster.prepare_view(&spec, &view).unwrap();
     let count = buffer(device, 4);
     let mut encoder = device.create_command_encoder(&Default::default());
-    // What is wrong with the only entry of a list.
+    // The error of the only entry of a list.
     let of_entry = |bound: Result<Bound, Error>| match bound {
         Err(error @ Error::Cast { entry: Some(0), .. }) => {
             let [debug, text] = texts(&error);
@@ -96,10 +96,10 @@ fn foreign_and_destroyed_buffers_are_told_apart() {
         assert_all(bind(&gone, &good), &is_gone(source), &destroyed(source));
         assert_all(bind(&good, &gone), &is_gone(destination), &destroyed(destination));
         assert_all(bind(&gone, &gone), &is_gone(source), &destroyed(source));
-        // Where both are at fault, the source is named.
+        // If both are at fault, the error names the source.
         assert_all(bind(&gone, &foreign), &is_gone(source), &destroyed(source));
         assert_all(bind(&foreign, &gone), &is_foreign(source), &belongs(source));
-        // The device works on.
+        // The device still works.
         assert!(bind(&good, &good).iter().all(|(_, result)| result.is_ok()));
     }
 }
@@ -128,7 +128,7 @@ fn counts_in_foreign_and_destroyed_buffers_are_told_apart() {
     }
 }
 
-/// Of casts that share a dispatch, the first one between the buffers is named.
+/// For casts that share a dispatch, the error names the first cast between the buffers.
 #[test]
 fn entries_with_buffers_that_cannot_be_bound_are_named() {
     let [(own, _queue), (other, _)] = devices().remove(0);
@@ -168,7 +168,7 @@ fn slices_that_are_too_long_or_too_short() {
     check(Source::whole(memory.slice(..56)), good, needs(Side::Source, 60, 56, ""));
     check(Source::part(memory.slice(..64), 2), good, needs(Side::Source, 68, 64, ""));
     check(whole, Destination::part(result.slice(..8), 2), needs(Side::Destination, 9, 8, ""));
-    // What the texts name is taken.
+    // Bindings as the texts ask for are accepted.
     let (source, destination) = (Source::part(memory.slice(..), 0), Destination::part(result.slice(..), 0));
     assert!(ways(&own, source, destination).iter().all(|(_, result)| result.is_ok()));
 }

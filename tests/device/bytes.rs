@@ -4,11 +4,11 @@ use support::adapter;
 use support::buffers::{buffer, read};
 use wgpu_cast::{CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, PlanTuning, Source};
 
-/// The destination's bytes, from a source of these bytes in a larger buffer, and what is behind them.
+/// The destination's bytes, and the bytes after them in its buffer. The source is `bytes` in a larger buffer.
 fn cast(context: &Context, (from, to): (ElementType, ElementType), len: u64, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let mut tuning = PlanTuning::default();
-    // Whole units, and the rest by the edge kernel.
+    // The main kernel casts whole units, and the edge kernel the rest.
     tuning.blocks_from = Some(0);
     let prepared = Caster::with_descriptor(device, &CasterDescriptor { tuning: Some(tuning), ..Default::default() })
         .prepare(&CastSpec::new(from, to), len)
@@ -45,7 +45,7 @@ fn any_byte_but_zero_is_true_and_becomes_one() {
 #[test]
 fn bits_after_the_last_code_are_ignored_and_written_as_zero() {
     let context = adapter::open();
-    // Codes 1, 2, 3 and set bits behind them.
+    // The codes 1, 2 and 3, and set bits after them.
     let (half, quarter) = ([0x21, 0xf3], [0xf9]);
     use ElementType::*;
     for (pair, bytes, expected) in [

@@ -7,7 +7,7 @@ use support::{adapter, cases};
 use wgpu_cast::wgsl::Type;
 use wgpu_cast::{ElementType, wgpu};
 
-/// A device, with `f16` where the adapter has it.
+/// A device, with `f16` if the adapter has it.
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -26,8 +26,8 @@ impl Gpu {
         self.device.features().contains(wgpu::Features::SHADER_F16)
     }
 
-    /// Runs a kernel whose binding 0 has the words and binding 1 the results, over `workgroups` in x and y. The results are
-    /// full of ones before.
+    /// Runs a kernel with the words in binding 0 and the results in binding 1, over `workgroups` in x and y. All bits
+    /// of the results are set before.
     pub fn run(&self, wgsl: &str, source: &[u32], results: usize, workgroups: (usize, usize)) -> Vec<u32> {
         let Self { device, queue } = self;
         let pipeline = pipeline(device, wgsl);
@@ -53,7 +53,7 @@ impl Gpu {
 /// The most codes of a run: all codes of 16 bits.
 const CODES: usize = 1 << 16;
 
-/// Hard codes of a type, at most [`CODES`] of them and a multiple of 64; of types of at most 16 bits every code.
+/// Hard codes of a type: at most [`CODES`] codes, and a multiple of 64. Types of at most 16 bits have every code.
 pub fn codes(element_type: ElementType) -> Vec<u64> {
     let all = cases::codes(element_type);
     let some = all.iter().step_by(all.len().div_ceil(CODES));
@@ -71,8 +71,8 @@ pub struct Arrays<'a> {
     pub result: &'a str,
 }
 
-/// A kernel of 64 invocations a workgroup. The row of workgroups says which of the parts it does, for the element or
-/// the word `i`; `at` is where the part's results start. Every invocation does the lines of `start` first.
+/// A kernel of 64 invocations a workgroup. Each row of workgroups does one of the parts, for the element or the word
+/// `i`. The part's results start at `at`. Every invocation does the lines of `start` first.
 pub fn kernel(functions: &str, arrays: &Arrays<'_>, start: &str, parts: &[String], size: usize) -> String {
     let cases = parts.iter().enumerate().map(|(i, part)| format!("        case {i}u: {{\n{part}\n        }}\n"));
     format!(
@@ -107,7 +107,7 @@ pub fn first_wrong<T: PartialEq + LowerHex>(got: &[T], expected: &[T], what: &st
     }
 }
 
-/// The word `i` of a type, and how many codes it holds; of 6-bit types three words.
+/// The word `i` of a type, or three words of a 6-bit type, and the number of codes in it.
 pub fn word(element_type: ElementType) -> (&'static str, u32) {
     match element_type.bits().unwrap() {
         6 => ("vec3<u32>(source[3u * i], source[3u * i + 1u], source[3u * i + 2u])", 16),
@@ -115,8 +115,8 @@ pub fn word(element_type: ElementType) -> (&'static str, u32) {
     }
 }
 
-/// A line that stores the values which a call gives for the `i`-th of the arguments that cover all codes, one by one.
-/// `stored` is the expression of a value as the results have it, such as `bitcast<u32>`.
+/// Lines that store, one by one, the `count` values of a call for the `i`-th argument. The arguments together cover
+/// `codes` codes. `stored` is what makes a value the word that is stored, such as `bitcast<u32>`.
 pub fn by_count(call: &str, count: u32, codes: usize, stored: &str) -> String {
     let value = |k: u32| {
         let component = ["x", "y", "z", "w"][k as usize % 4];
@@ -130,8 +130,8 @@ pub fn by_count(call: &str, count: u32, codes: usize, stored: &str) -> String {
     )
 }
 
-/// The `i`-th of the values of a type that cover all source values, of which each takes `count`. `value` is the expression of the
-/// source value at an index.
+/// The `i`-th value of the type `kind`, which holds `count` source values. `value` is the expression of the source
+/// value at an index.
 pub fn values(kind: Type, count: u32, value: impl Fn(&str) -> String) -> String {
     let values: Vec<_> = (0..count).map(|k| value(&format!("i * {count}u + {k}u"))).collect();
     if count <= 4 {

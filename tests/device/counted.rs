@@ -1,5 +1,5 @@
-//! Casts whose number of elements the device reads from a buffer: the results of the CPU path up to there, and every
-//! other bit as it was.
+//! Casts whose number of elements the device reads from a buffer. Up to that number, the results are those of the CPU
+//! path. Every other bit is unchanged.
 
 use support::buffers::{buffer, own_device, read_all};
 use support::planned::noise;
@@ -15,9 +15,9 @@ use wgpu_cast::{
 enum Layout {
     /// Three buffers.
     Apart,
-    /// Tensors in two buffers, each from an odd element on; the count in that of the source.
+    /// Tensors in two buffers, each after an odd number of elements. The count is in the buffer of the source.
     CountInSource,
-    /// As that, but the count in the buffer of the destination.
+    /// The same, with the count in the buffer of the destination.
     CountInDestination,
     /// All in one buffer.
     OneBuffer,
@@ -38,7 +38,7 @@ fn check(
 ) {
     let [from_bits, to_bits] = [from, to].map(|t| u64::from(t.bits().unwrap()));
     let bytes = [from, to].map(|t| t.packed_bytes(most as u64 + 7).unwrap().next_multiple_of(8));
-    // Of each side: the buffer, the byte where the larger tensor starts, and elements before the part.
+    // For each side: the buffer, the byte where the larger tensor starts, and the elements before the part.
     let (source, destination, count) = match layout {
         Layout::Apart => ((0, 0, 0), (1, 256, 0), (2, 8)),
         Layout::CountInSource => ((0, 8, 3), (1, 16, 5), (0, 4)),
@@ -120,7 +120,7 @@ fn every_count_around_units_and_dispatches() {
             }
         }
     }
-    // Only the count leaves elements behind whole units, in place and across words.
+    // Only because of the count, there are elements after whole units, in place and across words.
     let pair = (FLOAT6E2M3, FLOAT6E3M2);
     check((&device, &queue, &several), pair, 320, Layout::InPlace, &counts[..=320]);
 }
@@ -156,11 +156,12 @@ fn counts_that_no_kernel_can_read_are_refused() {
         "casting float to float16: the count at bytes 512..604 and the destination at bytes 512..1024 of one buffer \
          overlap; the binding of a count must be apart from those of the tensors"
     );
-    // Between both tensors in one buffer, which one binding covers.
+    // The count is between both tensors in one buffer, where one binding covers both.
     let slices = (Source::whole(source.slice(0..1024)), Destination::whole(source.slice(3584..4096)));
     let error = prepared.bind_counted(slices.0, slices.1, source.slice(2048..2052)).map(drop).unwrap_err();
     assert_eq!(format!("{error:?}"), overlap(2048..2052, 0..4096));
-    // Right before the destination, in a binding of its own; behind it; and in the last word of a buffer.
+    // The count is directly before the destination, in a binding of its own; after the destination; and in the last
+    // word of a buffer.
     bind(destination.slice(508..512)).unwrap();
     bind(destination.slice(2048..2052)).unwrap();
     bind(source.slice(4092..4096)).unwrap();

@@ -16,7 +16,7 @@ use wgpu_cast::{
 
 const FLOAT: ElementType = ElementType::FLOAT;
 
-/// Runs `work` on a thread. Fails if it has not ended after a minute, by when it hangs.
+/// Runs `work` on a thread. Fails if it has not ended after a minute, because then it hangs.
 fn within_a_minute(what: &str, work: impl FnOnce() + Send + 'static) {
     let (sender, receiver) = mpsc::channel();
     let worker = std::thread::spawn(move || {
@@ -29,7 +29,7 @@ fn within_a_minute(what: &str, work: impl FnOnce() + Send + 'static) {
     worker.join().unwrap();
 }
 
-/// Calls `work` with a lock held for which a task on every thread of the rayon pool waits.
+/// Calls `work` while it holds a lock. A task on every thread of the rayon pool waits for that lock.
 fn while_the_pool_waits(what: &str, work: impl FnOnce() + Send + 'static) {
     within_a_minute(what, || {
         let lock = Arc::new(Mutex::new(()));
@@ -95,7 +95,7 @@ fn a_device_without_compute_shaders_is_an_error() {
     }
 }
 
-/// A callback that runs while a cast waits makes an error of its own. It belongs to the application.
+/// A callback that runs while a cast waits makes an error of its own. The error belongs to the application.
 #[test]
 fn callbacks_of_the_application_run_outside_the_crate_s_error_scopes() {
     let (device, queue) = own_device();
@@ -108,12 +108,12 @@ fn callbacks_of_the_application_run_outside_the_crate_s_error_scopes() {
     queue.submit([device.create_command_encoder(&Default::default()).finish()]);
     let own = device.clone();
     queue.on_submitted_work_done(move || {
-        // A buffer that the host maps both ways is invalid.
+        // A buffer that the host maps for reading and for writing is invalid.
         let usage = BufferUsages::MAP_READ | BufferUsages::MAP_WRITE | BufferUsages::STORAGE;
         let descriptor = wgpu::BufferDescriptor { label: Some("mine"), size: 4, usage, mapped_at_creation: false };
         drop(own.create_buffer(&descriptor));
     });
-    // The device is done by now, but nobody has polled it.
+    // The device has finished by now, but nothing has polled it.
     std::thread::sleep(Duration::from_millis(200));
     pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Aligned)).unwrap().into_result().unwrap();
     let heard = heard.lock().unwrap();
@@ -157,7 +157,8 @@ fn preparing_in_the_background_uses_few_threads_and_none_if_all_is_compiled() {
     }
 }
 
-/// The thread that compiled lets go of the device before it answers. Otherwise it may free it while the application ends.
+/// The compiling thread drops its device before it answers. Otherwise the thread could free the device while the
+/// application ends.
 #[test]
 fn kernels_of_the_background_are_freed_with_the_caster() {
     let (device, queue) = own_device();
@@ -175,7 +176,7 @@ fn kernels_of_the_background_are_freed_with_the_caster() {
     }
 }
 
-/// A test of many casts keeps no more memory than a test of one: pipelines are what takes it.
+/// A test of many casts keeps no more memory than a test of one: pipelines are what takes memory.
 #[test]
 fn a_self_test_keeps_no_kernels_but_those_of_the_caster() {
     let (device, queue) = own_device();
@@ -198,7 +199,7 @@ fn a_self_test_keeps_no_kernels_but_those_of_the_caster() {
     assert_eq!(compiled(), warm);
 }
 
-/// Casts that no device does have an answer of their own, and the others have theirs.
+/// Casts that no device does have an answer of their own. All other casts have theirs.
 #[test]
 fn a_self_test_has_a_result_for_each_cast() {
     let (device, queue) = own_device();
@@ -243,7 +244,7 @@ fn warm_up_and_self_test_include_slices_that_are_far_apart() {
     drop(bound);
 }
 
-/// Two casts into one buffer, of which the one with the later pipeline has to win.
+/// Two casts into one buffer. The result must be that of the cast with the later pipeline.
 #[test]
 fn recording_many_casts_keeps_the_order_of_their_pipelines() {
     let (device, queue) = own_device();
@@ -299,7 +300,7 @@ fn forgotten_kernels_are_freed_when_nothing_uses_them() {
 
 #[test]
 fn recording_allocates_no_more_than_wgpu() {
-    // Commands need the queue to be alive.
+    // Recording commands needs a queue that is alive.
     let (device, _queue) = own_device();
     let source = "@group(0) @binding(0) var<storage, read_write> word: u32; @compute @workgroup_size(1) fn main() { word = 1u; }";
     let source = wgpu::ShaderSource::Wgsl(source.into());

@@ -1,4 +1,4 @@
-//! Errors of the GPU path. Each is typed, is reported before any work if possible, and is never a panic or a wrong
+//! Errors of the GPU path. Each error is typed and, if possible, reported before any work. None is a panic or a wrong
 //! result.
 
 use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ fn slices_are_checked_before_anything_is_recorded() {
     let length = |expected: u64, found: u64| variant!(Length { expected, found });
     check(bind(good.0.slice(0..16), good.1.slice(0..5)), source, 0, length(20, 16));
     check(bind(good.0.slice(0..20), good.1.slice(0..7)), destination, 0, length(5, 7));
-    // Five bytes lie in the buffer, the second word does not.
+    // The five bytes lie in the buffer, but their second word does not.
     let short = buffer(device, 1030, storage);
     let error = bind(good.0.slice(0..20), short.slice(1024..1029));
     check(error, destination, 1024, variant!(OutOfRange { end: 1032, size: 1030 }));
@@ -67,7 +67,7 @@ fn own_device() -> (wgpu::Device, wgpu::Queue, Heard) {
     (device, queue, heard)
 }
 
-/// Scopes belong to threads: an error that were left to another thread's would reach the application's handler.
+/// Error scopes belong to threads: an error outside the scope's thread would reach the application's handler.
 #[test]
 fn errors_reach_neither_the_application_s_scopes_nor_its_handler() {
     let (device, _, heard) = own_device();
@@ -106,7 +106,7 @@ fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
     bound.record(&mut after);
     Bound::record_all(&[bound], &mut after);
     queue.submit([before.finish(), after.finish()]);
-    // New work is an error, or dead objects as wgpu's own calls make them; never a panic.
+    // New work is an error, or makes dead objects as wgpu's own calls do. It is never a panic.
     let options =
         [(FROM, ElementType::FLOAT16), (FROM, TO)].map(|(from, to)| caster.prepare(&CastSpec::new(from, to), 10_000));
     for prepared in options.into_iter().flatten() {
@@ -126,7 +126,7 @@ fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
     assert_eq!(*heard.lock().unwrap(), [""; 0]);
 }
 
-/// Nothing but what every device has: slices that start anywhere, of one buffer, are cast right.
+/// With only what every device has, slices of one buffer that start anywhere are cast right.
 #[test]
 fn the_least_limits_are_enough() {
     let (device, queue, heard) = own_device();
@@ -205,7 +205,7 @@ fn a_destroyed_device_is_an_error_and_a_new_context_works() {
     assert!(matches!(error, Error::Cast { from: FROM, to: TO, cause: CastFault::DeviceLost { .. }, .. }), "{error}");
     assert!(context.is_lost());
     assert_eq!(cast(&context).unwrap_err(), error, "and stays lost");
-    // What is prepared on it binds to an error as well.
+    // Binding what was prepared on this device is an error, too.
     let device = context.device().unwrap();
     if let Ok(prepared) = context.caster().unwrap().prepare(&CastSpec::new(FROM, TO), 3) {
         let buffers = [(); 2].map(|()| buffer(device, 16, BufferUsages::STORAGE));
@@ -254,7 +254,7 @@ fn adapters_are_listed_and_no_software_is_chosen() {
     assert!(!found.iter().any(|adapter| adapter.chosen && is_software(adapter)), "{found:?}");
 }
 
-/// In a process of its own, with its address space cut down to less than the buffers take.
+/// The test runs in a process of its own, whose address space is smaller than the buffers.
 #[test]
 #[cfg(target_os = "linux")]
 fn out_of_memory_is_an_error_and_the_device_lives_on() {
@@ -276,7 +276,8 @@ fn out_of_memory_is_an_error_and_the_device_lives_on() {
             .env(CHILD, "1")
             .output()
             .unwrap();
-        // It reports the memory as allocated, cannot map it, and copies to the address -1, which `mmap` gave it for that.
+        // This driver reports the memory as allocated, but cannot map it. It then copies to the address -1, which is
+        // how `mmap` reports an error.
         if info.driver_info.contains("Mesa 25.0")
             && output.status.signal() == Some(rustix::process::Signal::SEGV.as_raw())
         {

@@ -1,4 +1,4 @@
-//! A driver that fails: `faulty_driver.c` of `tests/support` in front of the installed one, in a process of its own.
+//! A driver that fails: `faulty_driver.c` of `tests/support` in front of the installed driver, in a process of its own.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use wgpu_cast::{
 const FROM: ElementType = ElementType::FLOAT;
 const TO: ElementType = ElementType::INT8;
 
-/// Runs the work of a test in a process that has only the faulty driver. The driver is Vulkan's.
+/// Runs the work of a test in a process that has only the faulty driver, which is a Vulkan driver.
 fn with_fault(test: &str, fault: &str, work: impl FnOnce()) {
     const CHILD: &str = "WGPU_CAST_TEST_FAULT";
     if std::env::var_os(CHILD).is_some() {
@@ -98,7 +98,7 @@ fn a_driver_that_computes_wrong_bits_is_found_out() {
     });
 }
 
-/// The results before the loss are no answer about a driver.
+/// The results before the loss do not say whether the driver is right.
 #[test]
 fn a_device_that_is_lost_during_a_self_test_ends_the_test() {
     with_fault("a_device_that_is_lost_during_a_self_test_ends_the_test", "submit:6", || {
@@ -149,7 +149,7 @@ fn a_device_that_the_driver_loses_is_an_error() {
             "{error}"
         );
 
-        // What an application does without knowing of the loss.
+        // What an application does that does not know of the loss.
         let is_loss = |error: &Error| {
             matches!(
                 error,

@@ -43,7 +43,8 @@ fn every_fourth_type_from_the_fourth() {
     every_type(3);
 }
 
-/// From code to code: every destination under every option, several in one module, computed and, of few codes, looked up.
+/// From code to code: every destination under every option, several in one module. Casts are computed and, from types
+/// with few codes, also looked up.
 fn casts(gpu: &Gpu, from: ElementType) {
     let codes = codes(from);
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
@@ -54,7 +55,7 @@ fn casts(gpu: &Gpu, from: ElementType) {
         codes.iter().map(|&code| code as u32).collect()
     };
     let code = if wide_source { "vec2<u32>(source[2u * i], source[2u * i + 1u])" } else { "source[i]" };
-    // Two words a code.
+    // The results have two words for each code.
     let size = 2 * codes.len();
     let specs: Vec<_> = numeric()
         .flat_map(|to| variants(to).into_iter().map(move |options| CastSpec::new(from, to).with_options(options)))
@@ -95,7 +96,8 @@ fn casts(gpu: &Gpu, from: ElementType) {
     }
 }
 
-/// Codes to values: the bits are those of the cast to FLOAT. One by one from an array, by words, looked up; and lanes.
+/// Codes to values: the bits are those of the cast to FLOAT. Codes are read one by one from an array, by words, by
+/// look-ups, and by lanes.
 fn decoding(gpu: &Gpu, from: ElementType) {
     let codes = codes(from);
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
@@ -116,7 +118,7 @@ fn decoding(gpu: &Gpu, from: ElementType) {
         parts.push(by_count(&format!("{}({argument})", word_values.name()), count, codes.len(), "bitcast<u32>"));
         let [lane, with_lane] = [functions.lane(from).unwrap(), functions.with_lane(from).unwrap()];
         lanes_part = Some(parts.len());
-        // A word put together from its lanes, the odd ones first, is the word.
+        // A word that is composed of its lanes, the odd ones first, is the word.
         parts.push(format!(
             "            if (i < {}u / {count}u) {{
                 let word = {argument};
@@ -162,8 +164,8 @@ fn decoding(gpu: &Gpu, from: ElementType) {
     }
 }
 
-/// Values to codes: the bits are those of the cast from FLOAT. One by one into an array, by words, and by several
-/// invocations into one word.
+/// Values to codes: the bits are those of the cast from FLOAT. Codes are stored one by one into an array, by words, and
+/// by several invocations into one word.
 fn encoding(gpu: &Gpu, to: ElementType) {
     let codes = codes(ElementType::FLOAT);
     let source: Vec<u32> = codes.iter().map(|&code| code as u32).collect();
@@ -262,7 +264,7 @@ fn decoders_by_hand_are_wrong_where_they_say() {
         let wrong: BTreeSet<u32> =
             pairs.filter(|(_, (expected, got))| *expected as u32 != *got).map(|(code, _)| *code as u32).collect();
         let said: BTreeSet<u32> = decoder.wrong.iter().copied().collect();
-        // A driver's functions of floats may be less exact than they could be.
+        // A driver may compute functions of floats less exactly than possible.
         let more = if said.is_empty() { wrong == said } else { wrong.is_superset(&said) };
         assert!(more, "{} of {}: {wrong:x?}, expected {said:x?}", decoder.engine, decoder.element_type);
     }

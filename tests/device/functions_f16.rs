@@ -1,5 +1,5 @@
-//! Functions with values of `f16`: the bits of the cast to FLOAT16, and the codes of the cast from FLOAT. WGSL lets drivers treat ∞, NaN
-//! and subnormals of `f16` otherwise; none of the drivers that were tried does so.
+//! Functions with values of `f16`: the bits of the cast to FLOAT16, and the codes of the cast from FLOAT. WGSL lets
+//! drivers treat ∞, NaN and subnormals of `f16` differently. No driver that was tried does so.
 
 use support::numeric;
 use support::options::variants;

@@ -83,7 +83,7 @@ fn vectors_of_every_type_are_encoded() {
     }
 }
 
-/// The vector `i` of a type, and how many codes it holds; of 6-bit types three vectors.
+/// The vector `i` of a type, or three vectors of a 6-bit type, and the number of codes in it.
 fn vector(element_type: ElementType) -> (&'static str, u32) {
     match element_type.bits().unwrap() {
         6 => ("array<vec4<u32>, 3>(source[3u * i], source[3u * i + 1u], source[3u * i + 2u])", 64),

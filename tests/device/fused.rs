@@ -19,7 +19,7 @@ fn it_compares_the_weights_and_names_the_adapter() {
     assert!(lines[2..].iter().all(|line| line.contains(" ms  ")) && lines.len() == 5, "{lines:?}");
 }
 
-/// In a process of its own, where every driver is hidden.
+/// The example runs in a process of its own, where every driver is hidden.
 #[test]
 fn without_an_adapter_it_fails_and_says_so() {
     const CHILD: &str = "WGPU_CAST_TEST_FUSED";

@@ -41,12 +41,12 @@ sources! {
     from_float6e2m3 FLOAT6E2M3 from_float6e3m2 FLOAT6E3M2
 }
 
-/// A caster for each kernel, whatever the adapter. A test has one set of them, since compiling kernels is most of its
-/// work.
+/// A caster for each kernel, whatever the adapter is. A test has one set of casters, because compiling kernels is most
+/// of its work.
 struct Casters {
     /// Sources of at most 8 bits by a table in workgroup memory.
     tables: Caster,
-    /// Everything computed, as software adapters do it.
+    /// All codes are computed, as on software adapters.
     computed: Caster,
     /// The kernel for ends and small tensors.
     edge: Caster,
@@ -71,7 +71,7 @@ impl Casters {
 /// Long tensors take the blocks kernel and, for the rest, the edge kernel.
 fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
     let mut codes = cases::codes(from);
-    // Codes of few bits are too few for the blocks kernel.
+    // Types of few bits have too few codes for the blocks kernel.
     let few = codes.clone();
     while codes.len() < 20_000 {
         codes.extend(&few);
@@ -90,7 +90,8 @@ fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
     }
 }
 
-/// Every length around lanes, words and units, by each kernel, between guard bytes in a destination full of poison.
+/// Every length around lanes, words and units, by each kernel, between guard bytes in a destination that is filled with
+/// `POISON`.
 fn awkward_lengths(context: &Context, casters: &Casters, from: ElementType, to: ElementType) {
     let lengths: Vec<usize> =
         (1..=17).chain([23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 1025]).collect();
@@ -103,7 +104,7 @@ fn awkward_lengths(context: &Context, casters: &Casters, from: ElementType, to: 
 }
 
 /// Hard codes under every option, through the edge kernel and, for sources of at most 8 bits, through the table in
-/// workgroup memory, neither of which a long tensor takes on a software adapter.
+/// workgroup memory. On a software adapter, a long tensor takes neither of them.
 fn options_in_every_kernel(context: &Context, casters: &Casters, from: ElementType, to: ElementType) {
     let codes = cases::codes(from);
     let some = codes.iter().step_by(codes.len().div_ceil(3000)).cycle().take(3000);
@@ -119,7 +120,7 @@ fn options_in_every_kernel(context: &Context, casters: &Casters, from: ElementTy
 const GUARD: usize = 256;
 const POISON: u8 = 0xa5;
 
-/// Casts each tensor between slices of two large buffers, all recorded into one encoder of the caller's.
+/// Casts each tensor between slices of two large buffers, all recorded into one encoder of the caller.
 fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: CastSpec) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let (from, to) = (spec.from, spec.to);
@@ -138,7 +139,7 @@ fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: C
         .collect();
     let source = buffer(device, source_end as u64);
     let destination = buffer(device, end as u64);
-    // Pad bits and what follows them are not zero in the source either.
+    // In the source, too, pad bits and the bits after them are not zero.
     let mut sources = vec![0xff; source.size() as usize];
     for (tensor, &(at, _, _)) in tensors.iter().zip(&places) {
         let bytes = tensor.bytes().unwrap();

@@ -1,4 +1,4 @@
-//! Devices with immediates: casts have their parameters there, and give the same bits.
+//! On devices with immediates, casts have their parameters there, and give the same bits.
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, pairs_of_widths};
@@ -44,7 +44,7 @@ fn parameters_are_immediates_where_the_device_has_them() {
     }
 }
 
-/// Every kernel of some pairs, also those of views, whose parameters are in a buffer.
+/// Every kernel of some pairs, those of views included. The parameters of views are in a buffer.
 #[test]
 fn self_test_passes_with_immediates() {
     let Some((device, queue)) = device() else { return };

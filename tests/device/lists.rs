@@ -1,5 +1,5 @@
-//! Lists of casts of every kind that are bound at once: elements one after the other, in place, views and counts. The bits
-//! are those of the CPU, and every other bit is as it was.
+//! Lists of casts of every kind that are bound at once: elements one after the other, in place, views and counts. The
+//! bits are those of the CPU, and every other bit is unchanged.
 
 use ElementType::*;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, Destination, ElementType, 
 
 use crate::many::expect_bytes;
 
-/// Where a tensor lies: which buffer, the byte where the larger tensor starts, and elements before the part. Without these
-/// it is a whole tensor.
+/// Where a tensor lies: the buffer, the byte where the larger tensor starts, and the elements before the part. Without
+/// the last number it is a whole tensor.
 type Place = (usize, u64, Option<u64>);
 
 /// One cast of a list.
@@ -29,7 +29,7 @@ struct Case {
 enum Elements {
     Dense(u64),
     View(Shape),
-    /// At most so many, and the buffer and the byte of the number.
+    /// The most elements, and the buffer and the byte of their number.
     Counted(u64, usize, u64),
 }
 
@@ -38,7 +38,8 @@ impl Case {
         Self { source, destination, elements: Elements::Dense(len) }
     }
 
-    /// The places of the elements on each side, counted from the first bit, and the number of bits at the end that become zero.
+    /// The places of the elements on each side, counted from the first bit, and the number of bits at the end that
+    /// become zero.
     fn places(&self, before: &[Vec<u8>]) -> [Vec<usize>; 2] {
         match &self.elements {
             Elements::Dense(len) => [(0..*len as usize).collect(), (0..*len as usize).collect()],
@@ -79,8 +80,8 @@ fn bind(caster: &Caster, spec: &CastSpec, buffers: &[Buffer], cases: &[Case]) ->
     many.bind()
 }
 
-/// Binds and records a list between buffers with these bytes, and compares all bytes of all buffers. Returns the number of
-/// dispatches.
+/// Binds and records a list between buffers with these bytes, and compares all bytes of all buffers. Returns the number
+/// of dispatches.
 fn check(
     (device, queue, caster): (&wgpu::Device, &wgpu::Queue, &Caster),
     (from, to): (ElementType, ElementType),
@@ -118,7 +119,7 @@ fn check(
 const PAIRS: [(ElementType, ElementType); 6] =
     [(FLOAT, FLOAT16), (UINT4, FLOAT), (FLOAT6E2M3, FLOAT6E3M2), (DOUBLE, INT2), (INT8, UINT4), (INT16, BFLOAT16)];
 
-/// A list with every kind of entry between two buffers, and with the count in a third, and beside a destination.
+/// A list with every kind of entry between two buffers. One count is in a third buffer, and one beside a destination.
 #[test]
 fn lists_of_every_kind_of_entry() {
     let (device, queue) = own_device();
@@ -133,7 +134,7 @@ fn lists_of_every_kind_of_entry() {
             elements: Elements::View(Shape::new(&[20, 3], &[1, 20], &[8, 2])),
         };
         let cases = [
-            // Parts that are neighbours in one byte, and read the same elements.
+            // Parts that are neighbours in one byte and read the same elements.
             Case::dense((0, 0, Some(1)), (1, 8, Some(1)), 101),
             Case::dense((0, 0, Some(3)), (1, 8, Some(102)), 55),
             Case::dense((0, 0, Some(1)), (1, 8, Some(157)), 3),
@@ -151,7 +152,8 @@ fn lists_of_every_kind_of_entry() {
     }
 }
 
-/// As that, with everything in one buffer: casts in place and at the edges of each other's sources, counts and results.
+/// The same with everything in one buffer: casts in place, and casts at the edges of each other's sources, counts and
+/// results.
 #[test]
 fn lists_in_one_buffer() {
     let (device, queue) = own_device();
@@ -160,13 +162,13 @@ fn lists_in_one_buffer() {
         let mut before = vec![noise(32_768, index as u64)];
         before[0][32_000..32_004].copy_from_slice(&[50, 1, 0, 17u32][index % 4].to_le_bytes());
         let bits = |t: ElementType| u64::from(t.bits().unwrap());
-        // The first element behind 57 elements of the source at byte 8192.
+        // The first element after 57 elements of the source at byte 8192.
         let behind = (8192 * 8 + 57 * bits(from)).div_ceil(bits(to));
         let cases = [
             // In place, with other entries recorded around it.
             Case::dense((0, 0, None), (0, 0, None), 333),
             Case::dense((0, 4096, Some(3)), (0, 6144, Some(1)), 7),
-            // A result from the bit on where another entry's source ends, if that is where an element can start.
+            // A result that starts at the bit where another entry's source ends, if an element can start there.
             Case::dense((0, 8192, Some(0)), (0, 20_480, Some(0)), 57),
             Case::dense((0, 4096, Some(3)), (0, 0, Some(behind)), 33),
             // A count in the same buffer.
@@ -191,7 +193,7 @@ fn lists_in_one_buffer() {
     }
 }
 
-/// Views and counts are dispatches of their own; views that are dense share those of other entries.
+/// Views and counts have dispatches of their own. Dense views share the dispatches of other entries.
 #[test]
 fn entries_share_dispatches_where_they_can() {
     let (device, queue) = own_device();
@@ -213,7 +215,7 @@ fn entries_share_dispatches_where_they_can() {
     assert_eq!(count(&with(counted)), 2);
 }
 
-/// Buffers for lists that are refused.
+/// The error of a list that is refused.
 fn refused(cases: &[Case]) -> Error {
     let (device, _queue) = own_device();
     let buffers = [(); 3].map(|()| buffer(&device, 4096));
@@ -287,7 +289,7 @@ fn entries_that_depend_on_each_other_are_refused() {
     // Two results in one place.
     let cases = [dense(0, (1, 64, Some(0)), 16), dense(64, (1, 512, Some(0)), 16), dense(128, (1, 60, Some(0)), 16)];
     check(&cases, 0, 64..72u64, (2, Some(Side::Destination)), 60..68u64);
-    // In half a byte, and in the bits of a last byte that become zero.
+    // Two results share half a byte, or one lies in the bits of a last byte that become zero.
     let cases = [dense(0, (1, 0, Some(0)), 5), dense(0, (1, 0, Some(4)), 5)];
     check(&cases, 0, 0..3u64, (1, Some(Side::Destination)), 2..5u64);
     let cases = [dense(0, (1, 0, Some(5)), 4), Case::dense((0, 0, None), (1, 0, None), 5)];
@@ -296,7 +298,7 @@ fn entries_that_depend_on_each_other_are_refused() {
     let [first, second] = [dense(0, (1, 64, Some(0)), 16), Case::dense((1, 64, Some(1)), (2, 0, Some(0)), 16)];
     check(&[first.clone(), second.clone()], 0, 64..72u64, (1, Some(Side::Source)), 68..132u64);
     check(&[second, first], 1, 64..72u64, (0, Some(Side::Source)), 68..132u64);
-    // A result over another one's count.
+    // A result over the count of another entry.
     let counted = |which| Case { elements: Elements::Counted(8, which, 4), ..dense(256, (1, 512, Some(0)), 8) };
     check(&[counted(2), dense(0, (2, 0, Some(9)), 4)], 1, 4..7u64, (0, None), 4..8u64);
     // A cast in place, and one that reads its tensor.
@@ -304,7 +306,7 @@ fn entries_that_depend_on_each_other_are_refused() {
     check(&[dense(4, (1, 0, Some(0)), 8), in_place], 1, 0..8u64, (0, Some(Side::Source)), 4..36u64);
 }
 
-/// What looks like the cases of the test above, and is allowed.
+/// Lists that look like those of the test above, but are allowed.
 #[test]
 fn entries_that_do_not_depend_on_each_other_are_bound() {
     let (device, _queue) = own_device();

@@ -1,4 +1,4 @@
-//! Devices that the application destroys while casts run. What a driver does wrong is in `faulty`.
+//! Devices that the application destroys while casts run. Drivers that fail are tested in `faulty`.
 
 use support::adapter;
 use wgpu_cast::{CastFault, ElementType, Error, Tensor, cpu};

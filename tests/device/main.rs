@@ -1,4 +1,4 @@
-//! What needs an adapter, a software one too: casts on a device, compared with the CPU path.
+//! Tests that need an adapter, which may be a software adapter: casts on a device, compared with the CPU path.
 
 // As in src/lib.rs: the types of wgpu nest deeply.
 #![recursion_limit = "256"]

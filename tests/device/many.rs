@@ -1,4 +1,4 @@
-//! Many casts that are bound at once: the bits of single casts, and every other bit as it was.
+//! Many casts that are bound at once: the bits are those of single casts, and every other bit is unchanged.
 
 use support::buffers::{buffer, own_device, read_all};
 use support::planned::noise;
@@ -9,7 +9,8 @@ use wgpu_cast::{
     Bound, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Source, Tensor, cpu,
 };
 
-/// One of many casts: of each side the buffer, the byte where the larger tensor starts, and elements before the part.
+/// One of many casts: for each side the buffer, the byte where the larger tensor starts, and the elements before the
+/// part.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     source: (usize, u64, u64),
@@ -17,7 +18,8 @@ struct Case {
     len: u64,
 }
 
-/// Records casts alone, and as one of several, between buffers with the bytes before, and compares all bytes of all buffers.
+/// Records `bound` by itself and in a list, between buffers with the bytes `before`, and compares all bytes of all
+/// buffers.
 pub(crate) fn expect_bytes(
     (device, queue): (&wgpu::Device, &wgpu::Queue),
     bound: &Bound,
@@ -40,8 +42,8 @@ pub(crate) fn expect_bytes(
     }
 }
 
-/// Binds and records casts between buffers of so many bytes, and compares all bytes of all buffers. Returns the number of
-/// dispatches.
+/// Binds and records casts between buffers of `sizes` bytes, and compares all bytes of all buffers. Returns the number
+/// of dispatches.
 fn check(
     (device, queue, caster): (&wgpu::Device, &wgpu::Queue, &Caster),
     (from, to): (ElementType, ElementType),
@@ -155,7 +157,8 @@ fn casts_in_place_are_among_many() {
     cases.insert(10, Case { source: (0, 16384, 0), destination: (0, 16384, 0), len: 3000 });
     check((&device, &queue, &caster), (FLOAT, FLOAT16), &cases, &[32768]);
     check((&device, &queue, &caster), (FLOAT, INT4), &cases, &[32768]);
-    // Elements before whole units and after them take another kernel than those between, so that the order matters.
+    // Elements before whole units and after them take another kernel than the elements between, so that the order
+    // matters.
     let case = Case { source: (0, 2048, 0), destination: (0, 4, 0), len: 3001 };
     check((&device, &queue, &caster), (FLOAT, FLOAT16), &[case], &[16384]);
 }

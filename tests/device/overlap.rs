@@ -1,5 +1,5 @@
-//! Casts in place between types of different widths: the narrower tensor lies inside the wider one, at its start, at its end or
-//! anywhere between.
+//! Casts in place between types of different widths: the narrower tensor lies inside the wider one, at its start, at
+//! its end or anywhere between.
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
@@ -28,7 +28,8 @@ fn check(context: &Context, caster: &Caster, (from, to): (ElementType, ElementTy
     let bytes = [from, to].map(|t| t.packed_bytes(len).unwrap());
     let longest = bytes[0].max(bytes[1]);
     let size = |t: ElementType| u64::from(t.bits().unwrap() / 8).max(1);
-    // At the end, the narrower tensor's last byte is the wider one's last. Inside, it lies at whole elements of both sides.
+    // At the end, the last bytes of both tensors are the same. Inside, the narrower tensor lies at whole elements of
+    // both sides.
     let starts = [0, 1].map(|side| {
         let spare = longest - bytes[side];
         GUARD
@@ -53,7 +54,7 @@ fn check(context: &Context, caster: &Caster, (from, to): (ElementType, ElementTy
     let slice = |side: usize| memory.slice(starts[side]..starts[side] + bytes[side]);
     let bound = prepared.bind(Source::whole(slice(0)), Destination::whole(slice(1))).unwrap();
     let mut encoder = device.create_command_encoder(&Default::default());
-    // Pipelines are set once each, but not out of order.
+    // Each pipeline is set once if that keeps the order of the dispatches.
     Bound::record_all([&bound], &mut encoder);
     let got = read(device, queue, encoder, &memory);
     let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);

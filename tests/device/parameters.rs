@@ -13,7 +13,7 @@ fn spec() -> CastSpec {
     CastSpec::new(ElementType::INT32, ElementType::INT16)
 }
 
-/// Buffers that the device holds, its own ones too.
+/// The number of buffers that the device holds, its own included.
 fn buffers(device: &wgpu::Device) -> u64 {
     u64::try_from(device.get_internal_counters().hal.buffers.read()).unwrap()
 }
@@ -23,8 +23,8 @@ fn stride(device: &wgpu::Device) -> u64 {
     BLOCK.next_multiple_of(device.limits().min_uniform_buffer_offset_alignment.into())
 }
 
-/// How many buffers so many blocks take if nothing is recorded meanwhile: each has room for twice as many blocks as the
-/// one before.
+/// The number of buffers that `blocks` blocks take if nothing is recorded meanwhile: each has room for twice the blocks
+/// of the one before, up to [`MOST_BYTES`].
 fn buffers_for(blocks: u64, stride: u64) -> u64 {
     let (mut left, mut room, mut count) = (blocks, 1, 0);
     while left > 0 {
@@ -35,7 +35,7 @@ fn buffers_for(blocks: u64, stride: u64) -> u64 {
     count
 }
 
-/// Casts of 1 to `count` elements, of which no two have the same parameters, each into 256 bytes of its own.
+/// Casts of 1 to `count` elements, each into 256 bytes of its own. No two have the same parameters.
 struct Casts {
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -70,7 +70,7 @@ impl Casts {
         self.device.create_command_encoder(&Default::default())
     }
 
-    /// Submits what is recorded and compares the results of the casts of so many elements.
+    /// Submits the recorded commands, and compares the results of the casts with these numbers of elements.
     fn check(&self, encoder: wgpu::CommandEncoder, casts: impl IntoIterator<Item = u64>) {
         let got = read(&self.device, &self.queue, encoder, &self.pool[1]);
         for elements in casts {
@@ -91,7 +91,7 @@ fn casts_that_are_bound_before_any_is_recorded_share_buffers() {
     let again: Vec<Bound> = (1..=128).map(|elements| casts.bind(elements)).collect();
     let needed = buffers_for(128, stride(&casts.device));
     assert!(needed <= 8, "{needed}");
-    // wgpu writes each by way of another one, which the next submission frees.
+    // wgpu writes each buffer by way of another buffer, which the next submission frees.
     assert_eq!(buffers(&casts.device) - before, 2 * needed);
     let mut encoder = casts.encoder();
     Bound::record_all(&bounds, &mut encoder);
@@ -106,12 +106,12 @@ fn casts_that_are_bound_before_any_is_recorded_share_buffers() {
     assert_eq!(buffers(&casts.device), before);
 }
 
-/// A cast that is recorded at once takes no room for many others.
+/// A cast that is recorded directly after it is bound takes no room for many others.
 #[test]
 fn casts_that_are_recorded_at_once_take_little_memory() {
     let casts = Casts::new(128);
     let memory = || casts.device.get_internal_counters().hal.buffer_memory.read();
-    // The kernel is compiled, and the pool of commands made.
+    // This compiles the kernel and makes the pool of commands.
     let mut encoder = casts.encoder();
     let mut bounds: Vec<Bound> = vec![casts.bind(128)];
     bounds[0].record(&mut encoder);
@@ -121,12 +121,12 @@ fn casts_that_are_recorded_at_once_take_little_memory() {
         bounds[elements as usize].record(&mut encoder);
     }
     let each = (memory() - before) / 100;
-    // Room for two blocks, on the device and on the way there.
+    // There is room for two blocks, on the device and in the buffer that wgpu writes them by.
     assert!(each > 0 && each as u64 <= 4 * stride(&casts.device), "{each} bytes");
     casts.check(encoder, (1..=100).chain([128]));
 }
 
-/// Each way of recording makes the parameters usable: also those of casts that are bound afterwards or not recorded.
+/// Each way of recording makes the parameters usable, also if casts are bound afterwards or not recorded.
 #[test]
 fn casts_are_right_in_any_order_of_binding_and_recording() {
     let casts = Casts::new(100);
@@ -179,7 +179,7 @@ fn parameters_of_views_share_buffers_too() {
     }
 }
 
-/// Some threads bind while others record what shares the buffers.
+/// Some threads bind casts while others record casts that share the buffers.
 #[test]
 fn threads_bind_and_record_side_by_side() {
     let casts = Casts::new(120);

@@ -1,5 +1,5 @@
-//! Parts of larger tensors: elements of 2, 4 and 6 bits that start and end inside a byte, and slices that are longer than
-//! the cast needs.
+//! Parts of larger tensors: elements of 2, 4 and 6 bits that start and end inside a byte, and slices that are longer
+//! than the cast needs.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use wgpu_cast::{
     Source, Tensor, cpu,
 };
 
-/// A cast of a part: elements of the larger tensors before it, and bytes before those in their buffers.
+/// A cast of a part: the elements before it in the larger tensors, and the bytes before these tensors in their buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub spec: CastSpec,
@@ -28,7 +28,7 @@ fn expected_codes(memory: &[u8], start: u64, case: Case) -> Vec<u64> {
     cpu::cast(&tensor, to, &options).unwrap().codes().collect()
 }
 
-/// Casts a part of random bytes, in which codes that are given lie over and over, and compares all of the memory after it.
+/// Casts a part of random bytes that repeats `codes`, and compares all of the memory afterwards.
 pub fn check(context: &Context, caster: &Caster, case: Case, one_buffer: bool, codes: &[u64]) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let Case { spec, len, firsts, offsets } = case;
@@ -97,7 +97,7 @@ fn parts_start_and_end_at_any_element() {
     }
 }
 
-/// Elements of one array beside each other, down to neighbours in one byte, and the same elements.
+/// Parts of one array beside each other, down to neighbours in one byte, and parts with the same elements.
 #[test]
 fn parts_of_one_array() {
     let context = adapter::open();

@@ -1,4 +1,4 @@
-//! Plans as data, run by hand: this file uses nothing of the crate that makes a wgpu object.
+//! Plans as data, run by hand: this file uses no part of the crate that makes wgpu objects.
 
 use support::buffers::{buffer, own_device, pipeline, read};
 use support::planned::{Layout, PlannedCast, noise};
@@ -16,8 +16,8 @@ use support::{slice_error, variant};
 #[path = "../../examples/plan.rs"]
 mod example;
 
-/// Runs a plan between buffers of the source and of the destination, which may be the same. The plan counts from a byte of
-/// each.
+/// Runs a plan between buffers of the source and of the destination, which may be the same. The plan's offsets count
+/// from `starts`.
 fn run(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -100,7 +100,7 @@ fn plans_run_by_hand_give_the_bits_of_the_cpu() {
     }
 }
 
-/// A position from a multiple of 8 bytes on, or the fifth element from there, and its first bit.
+/// The position of a tensor at a multiple of 8 bytes, or of a part after five of its elements, and the first bit.
 fn position(is_part: bool, bytes: usize, bits: usize) -> (Position, usize) {
     let bytes = bytes.next_multiple_of(8);
     match is_part {
@@ -109,7 +109,7 @@ fn position(is_part: bool, bytes: usize, bits: usize) -> (Position, usize) {
     }
 }
 
-/// Both lookups, positions inside bytes, one buffer and two, bindings for all of a view and for less.
+/// Both look-ups, positions inside bytes, one buffer and two, and bindings that hold all of a view or a part of it.
 #[test]
 fn views_run_by_hand_give_the_bits_of_the_cpu() {
     use ElementType::*;
@@ -207,7 +207,7 @@ fn views_that_cannot_be_planned_are_errors() {
     assert!(matches!(error, Error::Cast { cause: CastFault::NoKernel, .. }));
 }
 
-/// Allocations that a scheduler binds: in two buffers, and in one buffer that the plan knows nothing of.
+/// Allocations that a scheduler binds: in two buffers, and in one buffer without the plan's knowledge.
 #[test]
 fn allocations_may_be_in_one_buffer() {
     let (device, queue) = own_device();

@@ -1,4 +1,4 @@
-//! The casts of a model whose tensors lie in one large buffer: how many dispatches and parameter buffers they take.
+//! The casts of a model whose tensors lie in one large buffer: the number of dispatches and of parameter buffers.
 
 use support::buffers::{buffer, own_device, read};
 use support::random::Random;
@@ -10,7 +10,7 @@ use wgpu_cast::{
 const POOL: u64 = 24 << 20;
 const NODES: usize = 200;
 
-/// A node: from where and to where in the pool so many elements are cast.
+/// A node that casts `len` elements from byte `source` of the pool to byte `destination`.
 struct Node {
     from: ElementType,
     to: ElementType,
@@ -25,7 +25,7 @@ impl Node {
     }
 }
 
-/// Nodes with tensors of all sizes, which an allocator places one after the other at this alignment.
+/// Nodes with tensors of all sizes, which an allocator places one after the other at multiples of `alignment`.
 fn nodes(alignment: u64) -> Vec<Node> {
     use ElementType::{BFLOAT16, FLOAT, FLOAT8E4M3FN, FLOAT16, INT4, INT8, INT32};
     let pairs =
@@ -52,7 +52,8 @@ fn nodes(alignment: u64) -> Vec<Node> {
 /// parameters.
 fn run(alignment: u64) -> [usize; 2] {
     let (device, queue) = own_device();
-    // As on GPUs, whatever the adapter: software ones leave larger tensors to the edge kernel alone, in one dispatch.
+    // The tuning of GPUs, whatever the adapter is: with that of software adapters, the edge kernel alone casts even
+    // larger tensors, in one dispatch.
     let descriptor = CasterDescriptor { tuning: Some(PlanTuning::default()), ..Default::default() };
     let caster = Caster::with_descriptor(&device, &descriptor);
     let (pool, nodes) = (buffer(&device, POOL), nodes(alignment));
@@ -71,7 +72,7 @@ fn run(alignment: u64) -> [usize; 2] {
         prepared.bind(source, Destination::whole(slice(node.destination, destination))).unwrap()
     };
     let bounds: Vec<Bound> = nodes.iter().map(bind).collect();
-    // With those that wgpu fills them by.
+    // Half of the new buffers are those by which wgpu fills the others.
     let counts = [bounds.iter().map(|bound| bound.dispatches().len()).sum(), (buffers() - before) / 2];
     let mut encoder = device.create_command_encoder(&Default::default());
     bounds.iter().for_each(|bound| bound.record(&mut encoder));

@@ -1,7 +1,8 @@
 //! Random casts on the device, against the CPU path: any pair, options, length, places and tuning.
 //!
-//! As a test they are the same every time. `CAST_FUZZ_SECONDS=600 cargo test --release --test device random -- --nocapture` goes on
-//! for so long from another seed at every start; `CAST_FUZZ_SEED=<number>` starts from the seed that a run printed.
+//! The test casts the same every time. `CAST_FUZZ_SECONDS=600 cargo test --release --test device random -- --nocapture`
+//! goes on for 600 seconds, from another seed at every start; `CAST_FUZZ_SEED=<number>` starts from the seed that a run
+//! printed.
 
 use std::time::Instant;
 
@@ -12,17 +13,17 @@ use wgpu_cast::{CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Element
 
 use crate::parts::{Case, check};
 
-/// Casts of a normal run: compiling their kernels is nearly all of the work.
+/// The casts of a normal run. Compiling their kernels is nearly all of the work.
 const CASTS: u64 = 100;
 
-/// Casts after which the kernels are forgotten.
+/// After this number of casts, the kernels are dropped.
 const KEPT: u64 = 500;
 
 fn caster(context: &Context, random: &mut Random) -> Caster {
     let device = context.device().unwrap();
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     limits.offset_alignment = device.limits().min_storage_buffer_offset_alignment.into();
-    // A multiple of every alignment: some casts take several dispatches.
+    // A multiple of every alignment. With the smaller ones, some casts take several dispatches.
     limits.binding_size = *random.pick(&[4 << 10, 64 << 10, limits.binding_size]);
     tuning.blocks_from = *random.pick(&[None, Some(0), Some(u64::MAX)]);
     tuning.lookup = *random.pick(&[CodeLookup::Table, CodeLookup::Computed]);

@@ -14,7 +14,7 @@ use wgpu_cast::{
 const FROM: ElementType = ElementType::FLOAT;
 const TO: ElementType = ElementType::INT8;
 
-/// In a process of its own, where every driver is hidden.
+/// The test runs in a process of its own, where every driver is hidden.
 #[test]
 fn without_a_driver_the_gpu_is_a_typed_error_and_the_cpu_casts() {
     const CHILD: &str = "WGPU_CAST_TEST_NO_DRIVER";
@@ -48,7 +48,7 @@ fn without_a_driver_the_gpu_is_a_typed_error_and_the_cpu_casts() {
     println!("cast without a driver");
 }
 
-/// wgpu refuses the request and names the limit. The crate requests no more than an adapter has.
+/// wgpu refuses the request and names the limit. The crate requests no more than the adapter has.
 #[test]
 fn a_context_requests_what_the_adapter_has() {
     adapter::open();
@@ -89,7 +89,8 @@ fn a_tensor_larger_than_any_buffer_is_refused() {
     assert!(caster.prepare(&CastSpec::new(TO, ElementType::UINT8), 100).is_ok());
 }
 
-/// A device whose largest buffer is small, as buffers of other devices are to tensors of many GiB.
+/// A device whose largest buffer is small. On it, small tensors need the steps that tensors of many GiB need on other
+/// devices.
 fn small_device(most: u64) -> (wgpu::Device, wgpu::Queue) {
     adapter::open();
     let instance = wgpu::Instance::default();
@@ -117,7 +118,7 @@ fn a_host_tensor_larger_than_any_buffer_is_cast_in_pieces() {
     }
 }
 
-/// Tensors that do not fit a buffer together with what proves them leave the device.
+/// Tensors leave the device if a buffer does not hold them together with their proof.
 #[test]
 fn a_batch_s_tensors_larger_than_any_buffer_are_cast_in_pieces() {
     let (device, queue) = small_device(1 << 16);
@@ -140,7 +141,7 @@ fn a_batch_s_tensors_larger_than_any_buffer_are_cast_in_pieces() {
     }
 }
 
-/// Each result fits a buffer, but not all together.
+/// Each result fits a buffer, but all together do not.
 #[test]
 fn results_that_fit_no_buffer_together_are_read_back_one_after_another() {
     let (device, queue) = small_device(1 << 16);
@@ -210,7 +211,7 @@ fn a_cast_of_no_elements_takes_any_slices_and_records_nothing() {
     }
 }
 
-/// wgpu would report errors of commands where the caller finishes its encoder.
+/// wgpu would report errors of commands only when the caller finishes its encoder.
 #[test]
 fn a_refused_cast_leaves_the_caller_s_encoder_valid() {
     let (device, queue) = own_device();
@@ -250,7 +251,7 @@ fn a_refused_cast_leaves_the_caller_s_encoder_valid() {
     assert_eq!(got, [[0xa5; 4], [1, 2, 3, 0xff], [44, 0xa5, 0xa5, 0xa5], [0xa5; 4]].concat());
 }
 
-/// A pipeline cache of another device is what makes this device reject a pipeline.
+/// A pipeline cache of another device makes this device reject a pipeline.
 #[test]
 #[allow(unsafe_code, reason = "the empty cache is nobody's bytes")]
 fn a_kernel_that_the_device_rejects_is_an_error_each_time() {
@@ -298,7 +299,8 @@ fn a_large_host_tensor_takes_little_memory_of_the_device() {
         done.store(true, Ordering::Relaxed);
         assert!(cast.unwrap().1.dispatches >= 32, "pieces have at most 4 MiB");
     });
-    // Three pieces at a time, each with a source, a destination, a buffer that the host reads and two of parameters.
+    // Up to three pieces at a time, each with a source, a destination, a buffer that the host reads, and two buffers of
+    // parameters.
     let most = most.into_inner();
     assert!((2..=3 * 5 + 4).contains(&most), "{most} buffers at a time");
 }

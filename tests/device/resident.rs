@@ -48,7 +48,7 @@ fn bound(
     (bounds, results)
 }
 
-/// Submits what is recorded, and compares each destination with what it is to hold.
+/// Submits the recorded commands, and compares each destination with its expected bytes.
 fn check(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -114,7 +114,7 @@ fn a_bound_cast_keeps_its_buffers() {
     let mut encoder = device.create_command_encoder(&Default::default());
     first.record(&mut encoder);
     second.record(&mut encoder);
-    // What is recorded needs the bound casts no more.
+    // Recorded commands no longer need the bound casts.
     drop((first, second));
     let got = read(device, queue, encoder, &result);
     let cpu = |tensor: &Tensor, to| cpu::cast(tensor, to, &CastOptions::default()).unwrap();
@@ -242,7 +242,7 @@ fn self_test_passes_here_and_fails_on_a_device_that_does_nothing() {
         .collect();
     let tested = |specs: &[CastSpec], coverage| pollster::block_on(caster.self_test(queue, specs, coverage)).unwrap();
     assert_eq!(tested(&specs, Coverage::Aligned).into_result(), Ok(()));
-    // Every other kernel there is; a 6-bit type to another is the one pair that has them all.
+    // All other kernels. Only a cast between two 6-bit types has all of them.
     use ElementType::{FLOAT6E2M3, FLOAT6E3M2};
     let few = pairs().into_iter().chain([(FLOAT6E2M3, FLOAT6E3M2)]).map(|(from, to)| CastSpec::new(from, to));
     assert_eq!(tested(&few.collect::<Vec<_>>(), Coverage::Views).into_result(), Ok(()));
@@ -264,7 +264,7 @@ fn a_context_on_the_application_s_own_device() {
     let cast = pollster::block_on(context.cast(&tensor, ElementType::INT8, &CastOptions::default()));
     let (result, report) = cast.unwrap();
     assert_eq!((result.bytes(), report.route), (Some(&[1, 0xfe, 44][..]), Route::Gpu));
-    // The device is still the application's, with what errors it makes.
+    // The device still belongs to the application, and so do the errors that the application makes.
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let size = u64::MAX;
     let usage = BufferUsages::STORAGE;

@@ -12,8 +12,8 @@ use wgpu_cast::{
     PlanTuning, Side, Source, Tensor, cpu,
 };
 
-/// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard
-/// bytes.
+/// Where source and destination start after some guard bytes: in elements, or in bytes if an element is smaller than a
+/// byte.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     from: ElementType,
@@ -38,7 +38,7 @@ fn noise(len: u64, seed: u64) -> Vec<u8> {
     cases::random(ElementType::UINT8, len as usize, seed).into_iter().map(|code| code as u8).collect()
 }
 
-/// The destination's bytes after a cast of what lies at `source` in `memory`.
+/// The destination's bytes after a cast of the elements at `source` in `memory`.
 fn cast(memory: &[u8], case: Case, source: u64) -> Vec<u8> {
     let bytes = memory[source as usize..][..packed(case.from, case.len) as usize].to_vec();
     let tensor = Tensor::from_bytes(case.from, [case.len], bytes).unwrap();
@@ -72,7 +72,7 @@ fn of_two_buffers(context: &Context, caster: &Caster, case: Case) {
     compare(case, &got, &expected, at);
 }
 
-/// `gap` bytes between the two, the source first or last; `None` is in place.
+/// A cast in one buffer, with `gap` bytes between source and destination; `None` is in place.
 fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64>, source_first: bool) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let Case { from, to, len, .. } = case;
@@ -101,7 +101,7 @@ fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64
 
 const LOOKUPS: [CodeLookup; 2] = [CodeLookup::Table, CodeLookup::Computed];
 
-/// A caster with kernels for units from so many elements on.
+/// A caster with kernels for units from `blocks_from` elements on.
 fn caster(context: &Context, lookup: CodeLookup, blocks_from: u64) -> Caster {
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     (limits.offset_alignment, tuning.lookup, tuning.blocks_from) = (32, lookup, Some(blocks_from));
@@ -111,15 +111,15 @@ fn caster(context: &Context, lookup: CodeLookup, blocks_from: u64) -> Caster {
     )
 }
 
-/// Both kernels for units, whatever the adapter.
+/// Casters for both kernels for units, whatever the adapter is.
 fn casters(context: &Context) -> [Caster; 2] {
     LOOKUPS.map(|lookup| caster(context, lookup, 0))
 }
 
-/// Every pair with the casters that it takes. Compiling kernels for units is nearly all of the work, so that only the
-/// pairs that `support::unrolled` chooses take them, for the lookups that it chooses; all others take only the edge
-/// kernel, between the same slices. In the exhaustive tier every pair takes the kernels for units, those of one lookup
-/// between two buffers and those of the other within one buffer.
+/// Every pair with the casters that it takes. Compiling kernels for units is nearly all of the work. So only pairs and
+/// look-ups that `support::unrolled` chooses take these kernels. All others take only the edge kernel, between the same
+/// slices. In the exhaustive tier, every pair takes the kernels for units: those of one look-up between two buffers,
+/// and those of the other within one buffer.
 fn pairs(context: &Context, one_buffer: bool) -> impl Iterator<Item = (ElementType, ElementType, Vec<Caster>)> {
     let (units, edge) = (casters(context), caster(context, CodeLookup::Table, u64::MAX));
     let types = || numeric().enumerate();
@@ -190,7 +190,7 @@ fn short_lengths_at_odd_places() {
     }
 }
 
-/// One dispatch takes what lies before and behind the whole units, and some elements between once more.
+/// One dispatch casts the elements before and after the whole units, and casts some elements between them once more.
 #[test]
 fn long_tensors_at_odd_places() {
     let context = adapter::open();
@@ -204,7 +204,7 @@ fn long_tensors_at_odd_places() {
     }
 }
 
-/// A binding limit that the two ranges together pass: two writable bindings that do not overlap.
+/// Both ranges together are larger than the binding limit. So there are two writable bindings that do not overlap.
 #[test]
 fn one_buffer_beyond_the_binding_limit() {
     let context = adapter::open();
@@ -254,7 +254,7 @@ fn neighbours_in_one_pass_keep_each_other() {
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        // Not in their order.
+        // The casts are recorded in another order.
         bounds
             .iter()
             .step_by(2)

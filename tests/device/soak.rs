@@ -1,5 +1,5 @@
-//! Sixteen threads that cast on one device for long: no wrong bit, no more objects after a round than after the first, and no
-//! more memory than the first rounds took.
+//! Sixteen threads that cast on one device for long: no bit is wrong, no round leaves more objects than the first, and
+//! memory stays below what the first rounds took.
 //!
 //! A normal run is short. To go on for ten minutes, with tensors of up to 64 MiB:
 //!
@@ -21,7 +21,7 @@ const THREADS: usize = 16;
 /// Casts of a thread in a round.
 const CASTS: usize = 6;
 
-/// The rounds after which the allocators of 16 threads and of the driver have kept what they keep for later.
+/// The rounds after which the allocators of 16 threads and of the driver take no more memory.
 const SETTLED: usize = 64;
 
 /// The live objects of a device that casts make and drop.
@@ -38,14 +38,14 @@ impl Live {
     }
 }
 
-/// The memory that the process has, where the system tells it.
+/// The memory of the process, if the system tells it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
 }
 
-/// A random tensor whose source and result have at most so many bytes together; short ones are as likely as long ones.
+/// A random tensor. It and its result have at most `most` bytes together. Short tensors are as likely as long ones.
 fn tensor(random: &mut Random, from: ElementType, to: ElementType, most: u64) -> Tensor {
     let bits = u64::from(from.bits().unwrap() + to.bits().unwrap());
     let power = random.below((8 * most / bits).ilog2() as usize);
@@ -89,7 +89,7 @@ fn threads_cast_for_long_in_the_same_memory() {
     let seconds = std::env::var("CAST_SOAK_SECONDS").ok().map(|text| text.parse().expect("a number of seconds"));
     let most: u64 = if seconds.is_some() { 64 << 20 } else { 1 << 16 };
     let context = adapter::open();
-    // Some of all pairs, among which is each type, so that kernels are compiled in the first rounds.
+    // Only some pairs, with each type among them, so that kernels are compiled in the first rounds.
     let types: Vec<_> = numeric().collect();
     let pairs: Vec<_> = (0..types.len()).map(|i| (types[i], types[(7 * i + 3) % types.len()])).collect();
     let specs: Vec<_> = pairs.iter().map(|&(from, to)| CastSpec::new(from, to)).collect();

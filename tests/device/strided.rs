@@ -12,7 +12,7 @@ use wgpu_cast::{
 
 use support::shapes::{Shape, places, put, random};
 
-/// Casts a view at odd places of one buffer or of two, and compares everything in the destination's buffer.
+/// Casts a view at odd places of one buffer or of two, and compares all bytes of the destination's buffer.
 fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_buffer: bool) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let CastSpec { from, to, options, .. } = spec;
@@ -51,15 +51,15 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_
     assert_eq!(wrong, None, "{from} to {to}, {shape:?}, destination at {at}");
 }
 
-/// A caster that takes the kernels of GPUs, whatever the adapter.
+/// A caster that takes the kernels of GPUs, whatever the adapter is.
 fn gpu_caster(context: &Context) -> Caster {
     let descriptor = CasterDescriptor { tuning: Some(PlanTuning::default()), ..Default::default() };
     Caster::with_descriptor(context.device().unwrap(), &descriptor)
 }
 
-/// Compiling kernels of views takes long, so that only the pairs that `support::unrolled` chooses take them, for the lookups
-/// that it chooses; each takes one of the kernels of long rows, or a random view, and the pairs beside it take others. With
-/// `WGPU_CAST_TESTS=exhaustive` every pair does so for one lookup.
+/// Compiling kernels of views takes long. So only pairs and look-ups that `support::unrolled` chooses take them: each
+/// takes one of the kernels of long rows, or a random view, and the next pairs take others. With
+/// `WGPU_CAST_TESTS=exhaustive`, every pair does so for one look-up.
 #[test]
 fn views_of_every_class_of_pairs() {
     let context = adapter::open();
@@ -124,14 +124,14 @@ fn random_views() {
 fn views_of_every_shape() {
     use ElementType::*;
     let context = adapter::open();
-    // Also in several dispatches.
+    // Casts in several dispatches.
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     (limits.offset_alignment, tuning.dispatch_elements) = (32, 2048);
     let several = Caster::with_descriptor(
         context.device().unwrap(),
         &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
     );
-    // With bindings that hold a part of the view only.
+    // Bindings that hold only a part of the view.
     (limits.binding_size, tuning.dispatch_elements) = (4096, u64::MAX);
     let small = Caster::with_descriptor(
         context.device().unwrap(),
@@ -174,7 +174,7 @@ fn dense_views_take_the_kernels_of_dense_tensors() {
     let view = View::new(&[5000, 6]).with_source_strides(&[-1, -5000]).with_destination_strides(&[-1, -5000]);
     let prepared = caster.prepare_view(&spec, &view).unwrap();
     assert_eq!((prepared.dispatches(), prepared.source_bytes()), (dense, 120_000));
-    // Only these cast in place.
+    // Only views that are dense cast in place.
     let memory = buffer(context.device().unwrap(), 120_000);
     prepared.bind(Source::whole(memory.slice(..)), Destination::whole(memory.slice(..30_000))).unwrap();
     assert_eq!((view.source_first(), view.destination_first()), (29_999, 29_999));
@@ -184,7 +184,7 @@ fn dense_views_take_the_kernels_of_dense_tensors() {
     assert_eq!((scalar.dispatches(), scalar.source_bytes(), scalar.destination_bytes()), (1, 4, 1));
 }
 
-/// A dense destination ends with zeros, one with strides keeps what lies after its last element.
+/// A dense destination ends with zeros. A destination with strides keeps the bits after its last element.
 #[test]
 fn only_dense_destinations_pad_their_last_byte() {
     let context = adapter::open();
@@ -229,7 +229,7 @@ fn views_that_no_kernel_takes_are_refused() {
     }
     let error = caster.prepare_strided(&spec, &[1 << 40, 2], &[0, 1]).map(drop).unwrap_err();
     assert!(matches!(error, Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", .. }, .. }), "{error}");
-    // Axes of one element, and such that are one axis, do not count.
+    // Axes of one element do not count, and axes that together are one axis count once.
     caster.prepare_strided(&spec, &[1; 30], &[7; 30]).unwrap();
     caster.prepare_strided(&spec, &[2; 10], &[1024, 512, 256, 128, 64, 32, 16, 8, 4, 2]).unwrap();
     for (strides, wrong) in [([0, 1], 0), ([1, 1], 0), ([2, 1], 0), ([1, -2], 1), ([3, 0], 1), ([-2, 1], 0)] {
@@ -237,7 +237,7 @@ fn views_that_no_kernel_takes_are_refused() {
         let error = caster.prepare_view(&spec, &view).map(drop).unwrap_err();
         assert_fault!(error, [FLOAT, INT8], Strides { axis: Some(wrong) }, "{strides:?}");
     }
-    // In place an element would be read after another took its place.
+    // In place, an element would be read after another element was written there.
     let prepared = caster.prepare_strided(&CastSpec::new(FLOAT, INT32), &[3, 5], &[1, 3]).unwrap();
     let memory = buffer(device, 256);
     let (source, destination) = (Source::whole(memory.slice(..60)), Destination::whole(memory.slice(..60)));

@@ -9,7 +9,7 @@ use ash::vk;
 
 use crate::Result;
 
-/// The environment variable that makes RADV compile for a chip by name, and offer no other.
+/// The environment variable with the name of the chip that RADV compiles for. RADV then offers no other.
 pub const CHIP: &str = "RADV_FORCE_FAMILY";
 
 /// What the compiler made of a kernel.
@@ -18,13 +18,13 @@ pub struct Code {
     pub instructions: u64,
     /// Vector registers.
     pub registers: u64,
-    /// Registers of both kinds that went to memory.
+    /// Registers of both kinds that were spilled to memory.
     pub spills: u64,
     /// Bytes of private memory.
     pub scratch: u64,
 }
 
-/// A device for the chip; lives as long as the process.
+/// A device for the chip. It lives as long as the process.
 pub struct Compiler {
     _entry: ash::Entry,
     _instance: ash::Instance,
@@ -36,10 +36,10 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// For the chip that the environment names.
+    /// A compiler for the chip that the environment names.
     pub fn new() -> Result<Self> {
-        // SAFETY: the loader library is Khronos's; each structure lives past the call that takes it; nothing is
-        // destroyed while in use, since nothing is destroyed.
+        // SAFETY: the loader library is Khronos's; each structure lives longer than the call that takes it; nothing is
+        // destroyed, so nothing is destroyed while in use.
         unsafe {
             let entry = ash::Entry::load()?;
             let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
@@ -57,7 +57,7 @@ impl Compiler {
             let extensions = [pipeline_executable_properties::NAME.as_ptr(), robustness2::NAME.as_ptr()];
             let mut executable =
                 vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
-            // As wgpu opens its devices.
+            // wgpu opens its devices with this feature.
             let features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
             let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_buffer_access2(true);
             let create = vk::DeviceCreateInfo::default()
@@ -75,7 +75,7 @@ impl Compiler {
 
     /// Compiles SPIR-V words with the entry point `main`.
     pub fn compile(&self, spirv: &[u32]) -> Result<Code> {
-        // SAFETY: as in `new`; the words come from naga, validated.
+        // SAFETY: as in `new`; naga made the words and validated them.
         let statistics = unsafe {
             let module = self.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(spirv), None)?;
             let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -96,7 +96,7 @@ impl Compiler {
         };
         let mut counts = HashMap::new();
         for statistic in &statistics {
-            // SAFETY: RADV's statistics are all of 64 bits without sign; names end with a zero.
+            // SAFETY: all statistics of RADV are unsigned integers of 64 bits; names end with a zero.
             let (name, value) = unsafe { (CStr::from_ptr(statistic.name.as_ptr()), statistic.value.u64) };
             counts.insert(name.to_str()?, value);
         }

@@ -1,5 +1,6 @@
-//! The functions that decode narrow weights to `f32`, beside decoders that engines wrote by hand: a kernel of each
-//! loads a word, decodes its codes and stores the values. What loads and stores is the same in all kernels of a type.
+//! The functions that decode narrow weights to `f32`, beside decoders that engines wrote by hand: a kernel for each
+//! decoder loads a word, decodes its codes and stores the values. All kernels of a type load and store with the same
+//! code.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use crate::chip::{Code, Compiler};
 
 const COLUMNS: &str = "element_type,decoder,wrong_codes,chip,instructions,registers";
 
-/// Whose functions are compared with the others.
+/// The name of our functions, which are compared with the others.
 const OURS: &str = "wgpu-cast";
 
 /// A decoder's counts on a chip.
@@ -70,7 +71,7 @@ impl Decoders {
         Ok(Self { driver: compiler.driver.clone(), rows })
     }
 
-    /// None yet.
+    /// No rows yet.
     pub fn none() -> Self {
         Self { driver: String::new(), rows: Vec::new() }
     }
@@ -81,7 +82,7 @@ impl Decoders {
         self.rows.extend(other.rows);
     }
 
-    /// Where a decoder by hand that gives the same bits for every code has fewer instructions than ours.
+    /// The decoders by hand that give the same bits for every code in fewer instructions than ours.
     pub fn passed(&self) -> Vec<String> {
         let exact = self.rows.iter().filter(|row| row.wrong_codes == 0);
         let shorter = |row: &&Row| {
@@ -93,7 +94,7 @@ impl Decoders {
         exact.filter(shorter).map(|row| format!("shorter than ours: {row}")).collect()
     }
 
-    /// What differs from the table for the worse, or is not in both.
+    /// The rows that are worse than in the table `before`, or are in one table only.
     pub fn worsened(&self, before: &Self) -> Vec<String> {
         let key = |row: &Row| (row.element_type.clone(), row.decoder.clone(), row.wrong_codes, row.chip.clone());
         let mut wrong = Vec::new();

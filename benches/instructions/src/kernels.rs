@@ -1,4 +1,4 @@
-//! Every kernel that converts the bulk of a tensor: each pair, each option that its destination looks at.
+//! Every kernel that converts the bulk of a tensor: each pair with each option that matters to its destination.
 
 use naga::{Block, Statement};
 use support::numeric;
@@ -35,7 +35,7 @@ impl Subject {
     }
 }
 
-/// All of them, in a fixed order.
+/// All kernels, in a fixed order.
 pub fn all() -> Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {

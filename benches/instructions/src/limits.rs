@@ -1,4 +1,4 @@
-//! What the counts must not pass, and how they compare with the ones before.
+//! Limits of the counts, and the comparison with the counts before.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use wgpu_cast::ElementType;
 use crate::Result;
 use crate::table::{Row, Table};
 
-/// Over all kernels of a chip.
+/// The limit of the median over all kernels of a chip.
 const MEDIAN: f64 = 3.0;
 
-/// The kinds of pairs, each with the most instructions a byte that a kernel of it may take.
+/// The kinds of pairs. Each has a limit: the instructions for each byte that its kernels may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Narrow,
@@ -44,7 +44,7 @@ impl Class {
     }
 }
 
-/// What is beyond a limit.
+/// The counts that are beyond a limit.
 pub fn passed(table: &Table) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for (chip, median, _) in summary(table)? {
@@ -65,14 +65,14 @@ pub fn passed(table: &Table) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// What is worse than before.
+/// The counts that are worse than before.
 pub fn worsened(before: &Table, now: &Table) -> Vec<String> {
     let old: BTreeMap<_, _> = before.rows.iter().map(|row| (row.name(), row)).collect();
     let mut wrong = Vec::new();
     for row in &now.rows {
         match old.get(&row.name()) {
             None => wrong.push(format!("{}: missing from the table", row.name())),
-            // The table has three digits.
+            // The table has three digits after the point, so smaller differences come from rounding.
             Some(old) if row.per_byte > old.per_byte + 0.0006 => {
                 wrong.push(format!(
                     "{}: {:.2} instructions per byte, {:.2} in the table",
@@ -90,7 +90,7 @@ pub fn worsened(before: &Table, now: &Table) -> Vec<String> {
     wrong
 }
 
-/// Of each chip: the median, and the highest row of each class.
+/// For each chip: the median, and the highest row of each class.
 pub fn summary(table: &Table) -> Result<Vec<(String, f64, BTreeMap<Class, Row>)>> {
     let mut chips: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in &table.rows {
@@ -106,7 +106,7 @@ pub fn summary(table: &Table) -> Result<Vec<(String, f64, BTreeMap<Class, Row>)>
         for &row in &rows {
             highest.insert(Class::of(row)?, row.clone());
         }
-        // Of an even number the upper one.
+        // The median of an even number of rows is the upper one of the two in the middle.
         summary.push((chip, rows[rows.len() / 2].per_byte, highest));
     }
     Ok(summary)

@@ -1,9 +1,11 @@
-//! How many instructions a real GPU's compiler makes of each kernel, counted on any machine with Mesa's RADV, which
-//! compiles for AMD chips that are not there. Exact and repeatable: no device, no clock.
+//! Counts the instructions that a real GPU's compiler makes of each kernel, on any machine with Mesa's RADV. It
+//! compiles for AMD chips that the machine does not have. The counts are exact and repeatable, because they need no
+//! device and no clock.
 //!
 //! The measure is instructions that an invocation executes for each byte that it reads or writes. No kernel has a loop,
-//! and the one branch around a store is taken but at a tensor's end, so the code's length is what is executed. The
-//! table of a kernel with one is filled once by each workgroup, an entry by each invocation: it counts in full.
+//! and the one branch around a store is taken except at a tensor's end. So the length of the code is the number of
+//! executed instructions. If a kernel has a table, each workgroup fills it once, an entry by each invocation. These
+//! instructions count in full.
 
 mod chip;
 mod decoders;
@@ -21,7 +23,7 @@ use table::{Row, Table};
 
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The chips: a generation each, RDNA 2 and RDNA 3.
+/// The chips, one of each generation: RDNA 2 and RDNA 3.
 const CHIPS: [&str; 2] = ["navi21", "gfx1100"];
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.csv");
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Counts, and replaces the table.
+/// Counts the instructions, and replaces the table.
 fn write() -> Result<ExitCode> {
     let table = count_all()?;
     std::fs::write(TABLE, table.to_string())?;
@@ -57,10 +59,10 @@ fn write() -> Result<ExitCode> {
     Ok(verdict(&wrong))
 }
 
-/// The exit status where there is nothing to compare with: no RADV, or one of another version.
+/// The exit status if nothing can be compared: there is no RADV, or one of another version.
 const NOT_COMPARED: u8 = 3;
 
-/// Counts, and compares with the table and the limits.
+/// Counts the instructions, and compares them with the table and the limits.
 fn check() -> Result<ExitCode> {
     let before: Table = std::fs::read_to_string(TABLE)?.parse().map_err(|error| format!("{TABLE}: {error}"))?;
     let decoders: Decoders =
@@ -108,13 +110,14 @@ fn all_decoders() -> Result<Decoders> {
     Ok(all)
 }
 
-/// What this program prints for each chip, by a process of its own: the driver learns the chip from the environment.
+/// What this program prints for each chip. Each chip has a process of its own, because the driver reads the chip from
+/// the environment.
 fn on_each_chip(what: &str) -> Result<Vec<String>> {
     let driver = driver_file()?;
     let start = |chip| {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([what, chip]).env(CHIP, chip).env("MESA_SHADER_CACHE_DISABLE", "true");
-        // The loader's two names for it, the newer one last.
+        // The loader has two names for this variable; the newer one is the last.
         command.env("VK_ICD_FILENAMES", &driver).env("VK_DRIVER_FILES", &driver);
         command.stdout(Stdio::piped()).spawn()
     };
@@ -139,7 +142,7 @@ fn count_decoders(chip: &str) -> Result<ExitCode> {
 /// Prints the table of one chip, which the environment names too.
 fn count(chip: &str) -> Result<ExitCode> {
     let compiler = Compiler::new()?;
-    // Options that a pair does not look at give the same kernel.
+    // Options that do not matter to a pair give the same kernel.
     let mut known = HashMap::new();
     let mut rows = Vec::new();
     for subject in kernels::all()? {
@@ -155,7 +158,7 @@ fn count(chip: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the loader finds RADV.
+/// The file by which the loader finds RADV.
 fn driver_file() -> Result<PathBuf> {
     let folder = Path::new("/usr/share/vulkan/icd.d");
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

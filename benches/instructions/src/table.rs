@@ -1,4 +1,4 @@
-//! The table: a line that says which driver counted, one with the columns, then a row for each kernel and chip.
+//! The table: a line with the driver that counted, a line with the columns, and then a row for each kernel and chip.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -37,7 +37,7 @@ impl Row {
         }
     }
 
-    /// What it counts, for people.
+    /// The kernel, in words for people.
     pub fn name(&self) -> String {
         let options = if self.options.is_empty() { String::new() } else { format!(" ({})", self.options) };
         format!("{} to {}{options} on {}", self.from, self.to, self.chip)
