@@ -1,10 +1,10 @@
 //! Batches that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the
 //! adapter is faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/host/context.rs`.
 //!
-//! Prints JSON, an object a line: what was measured on, then, for each chain, its sizes with the seconds of both, and
-//! the number of bytes read and written from which the adapter is faster at every size. Every figure is the median of
-//! seven runs after two. `--most N`: elements of the largest tensor, 64 Mi by default. Each other tensor has a fourth
-//! of the elements of the next larger one, down to 4 Ki.
+//! Prints JSON, an object a line: what was measured on, then, for each chain, its sizes with the seconds of both. The
+//! last figure of a chain is the number of bytes read and written from which the adapter is faster at every size. Every
+//! figure is the median of seven runs after two. `--most N`: elements of the largest tensor, 64 Mi by default. Each
+//! other tensor has a fourth of the elements of the next larger one, down to 4 Ki.
 
 #![allow(missing_docs, reason = "a program")]
 

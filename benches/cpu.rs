@@ -10,8 +10,8 @@
 //! |---|---|
 //! | `--from TYPE`, `--to TYPE` | pairs of this source type, of this destination type; without both, common pairs |
 //! | `--all` | all pairs of numeric types |
-//! | `--elements N,N` | tensors of so many elements [16777216] |
-//! | `--threads N,N` | casts on so many threads [1,2] |
+//! | `--elements N,N` | elements of each tensor, `N` or several numbers [16777216] |
+//! | `--threads N,N` | threads of a cast, `N` or several numbers [1,2] |
 //! | `--json` | the same; each measurement is a line of JSON |
 
 #![allow(missing_docs, reason = "a program")]

@@ -1,6 +1,6 @@
 //! The time that a device needs for the cast of a host tensor, compared with its parts: upload, dispatches and
-//! read-back. Also the time that the host needs for the copies to and from any device, compared with the whole cast on
-//! the CPU, and the time of the first cast of a pair.
+//! read-back. The time that the host needs for the copies to and from any device, compared with the whole cast on the
+//! CPU. The time of the first cast of a pair.
 //!
 //! Every figure is the median of seven runs, in microseconds, on the best adapter.
 

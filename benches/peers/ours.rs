@@ -10,7 +10,7 @@
 //! | `save ELEMENTS FILE`: the first of what `into` made | bytes |
 //! | `gpu [TIMES]`, `cpu [TIMES]`: casts by a `Context` on the best adapter, software or not; on none | seconds of one |
 //! | `adapter`: the best one | its name |
-//! | `resident [TIMES]`: casts between buffers on it, in one submission; `copies [TIMES]`: copies of as many bytes | seconds of all |
+//! | `resident [TIMES]`: casts between buffers on it, in one submission; `copies [TIMES]`: copies of the same number of bytes | seconds of all |
 //! | `keep ELEMENTS FILE`: the first of what `resident` made | bytes |
 
 #![allow(missing_docs, reason = "a program")]

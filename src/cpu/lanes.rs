@@ -69,7 +69,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// See [`Instructions::LINES`](super::isa::Instructions::LINES). The default is for lanes whose steps make whole
     /// lines.
     const LINES: usize = 1;
-    /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
+    /// 16-bit lanes. A portable lane has 32 bits, and its upper 16 bits are zero.
     type U16: Copy;
     type U32: Copy;
     type M16: Copy;

@@ -206,12 +206,16 @@ fn truncate_f64(magnitude: u64, x: u64) -> u64 {
     (size ^ negative).wrapping_sub(negative)
 }
 
-/// DOUBLE to floats of at most 16 bits, without binary32, whose subnormals would lose bits of the double. Portable code
-/// is also faster if all words have the same width. The steps are those of `Round`.
+/// DOUBLE to floats of at most 16 bits, without a step through binary32: its subnormals would lose bits of the double.
+/// Portable code is also faster if all words have the same width. The steps are the same as in `Round`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundF64 {
+    /// The magnitude whose code everything out of range gets.
     limit: f64,
+    /// The destination's least normal number.
     least: f64,
+    /// Added to a number's exponent field. The last place of the resulting power of two is the destination's last
+    /// place.
     raise: u64,
     down: u32,
     nan: u64,

@@ -246,7 +246,7 @@ fn nans_between_wide_floats_are_canonical() {
     }
 }
 
-/// Lengths around those of groups, steps and blocks.
+/// Lengths around the lengths of groups, steps and blocks.
 #[test]
 fn every_length_ends_where_it_should() {
     let around = [128, LONG, 2 * LONG].into_iter().flat_map(|n| n - 3..n + 4);
@@ -463,8 +463,8 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
     }
 }
 
-/// The losses of a tensor are those of its single codes, whether they are counted from the source or from the result,
-/// on every instruction set.
+/// The losses of a tensor are the sum of the losses of its codes, whether they are counted from the source or from the
+/// result, on every instruction set.
 #[test]
 fn losses_are_counted_alike_from_sources_and_results() {
     for from in numeric() {

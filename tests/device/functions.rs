@@ -248,8 +248,8 @@ pub fn fours(tensor: &Tensor) -> Vec<u32> {
     codes.chunks(4).map(word).collect()
 }
 
-/// The decoders of engines, whose instructions are counted beside ours: which of them give the bits of the cast to
-/// FLOAT for every code.
+/// The decoders of engines, whose instructions are counted beside ours. The test shows which of them give the bits of
+/// the cast to FLOAT for every code.
 #[test]
 fn decoders_by_hand_are_wrong_where_they_say() {
     let gpu = Gpu::open();

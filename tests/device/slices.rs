@@ -33,7 +33,7 @@ fn packed(t: ElementType, len: usize) -> u64 {
     t.packed_bytes(len as u64).unwrap()
 }
 
-/// Bytes of which no two near each other are alike.
+/// Bytes without a pattern, so that a byte from a wrong place is noticed.
 fn noise(len: u64, seed: u64) -> Vec<u8> {
     cases::random(ElementType::UINT8, len as usize, seed).into_iter().map(|code| code as u8).collect()
 }

@@ -112,8 +112,8 @@ fn each_type_has_one_count_for_values_beyond_its_range() {
     }
 }
 
-/// Every pair: the largest relative error of a tensor is that of its codes, and that of a code follows from the values
-/// that the independent oracle gives before and after the cast.
+/// Every pair: the largest relative error of a tensor is the largest of its codes. The error of a code follows from its
+/// values before and after the cast, which the independent oracle gives.
 #[test]
 fn the_largest_relative_error_is_that_of_the_values() {
     let mut rounded = 0;

@@ -1,5 +1,5 @@
-//! Tests that need no GPU: of the CPU path, the kernels as text, the tables, the README, the page of faults, the names
-//! of code in documents, and the words of the page in a browser.
+//! Tests that need no GPU: of the CPU path, of the kernels as text, and of the tables. Others compare documents with
+//! the code: the README, the page of faults, names of code, and the words of the page in a browser.
 
 mod cpu;
 mod faults;

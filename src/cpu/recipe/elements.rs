@@ -40,7 +40,7 @@ pub(crate) enum Element {
     F64To16(RoundF64),
 }
 
-/// A function that is the fastest for its pairs where lanes are those of portable code.
+/// A function that is the fastest for its pairs in portable code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PortableElement {
     F16ToF32,

@@ -22,7 +22,7 @@ pub(crate) enum InLanes {
     Clamp { from: LongFloat, to: Clamp<4> },
 }
 
-/// A float that is rounded in lanes of 32 bits. Without `subnormals`, those of FLOAT16 are not decoded.
+/// A float that is rounded in lanes of 32 bits. Without `subnormals`, subnormals of FLOAT16 are not decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RoundedFloat {
     F16 { subnormals: bool },
@@ -72,8 +72,8 @@ pub(super) fn codes<L: Lanes + 'static, S: Source + 'static, K: Sink<L, S> + 'st
     if L::PACKS || K::BITS >= 8 { bytes } else { Box::new(Packed { bytes, from_bits: S::BITS, to_bits: K::BITS }) }
 }
 
-/// Evaluates an expression with the lanes and the source of a float. `$subnormals` says whether those of FLOAT16 are
-/// decoded.
+/// Evaluates an expression with the lanes and the source of a float. `$subnormals` says whether subnormals of FLOAT16
+/// are decoded.
 macro_rules! with_float {
     (|$l:ident, $source:ident| $float:expr, F16<$subnormals:literal>, $made:expr) => {
         match $float {

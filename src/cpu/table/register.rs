@@ -172,9 +172,9 @@ impl RegisterTable {
             8 => PairTo::Bits8,
             _ => return None,
         };
-        // A word has the codes of the indexes i, i + 64, i + 128 and i + 192 if all four fit, and otherwise those of i
-        // and i + 64. A source of 6 bits has only 64 indexes: its words have the same code twice, once for each code of
-        // a pair.
+        // If four codes fit into a word, it has the codes of the indexes i, i + 64, i + 128 and i + 192. Otherwise it
+        // has those of i and i + 64. A source of 6 bits has only 64 indexes: its words have the same code twice, once
+        // for each code of a pair.
         let (shared, size) = match (from, to) {
             (PairFrom::Bits8, PairTo::Bits2 | PairTo::Bits4) => (4, 4),
             (PairFrom::Bits8, PairTo::Bits6 | PairTo::Bits8) => (2, 8),

@@ -243,10 +243,10 @@ struct Tables {
 enum UpperCodes {
     /// They do not follow: `upper` has the differences.
     Apart,
-    /// Signed integers to floats: those of the lower codes in reverse order, plus the low and the high byte of the
-    /// sign.
+    /// Signed integers to floats: the results of the lower codes in reverse order, plus the low and the high byte of
+    /// the sign.
     Mirrored([u8; 2]),
-    /// Floats to signed integers: those of the lower codes, negated and masked.
+    /// Floats to signed integers: the results of the lower codes, negated and masked.
     Negated(u8),
 }
 

@@ -152,7 +152,7 @@ fn agrees_with_the_casts_of_rust() {
             state >> 32
         };
         let random = next() << 32 | next();
-        // Exponents near those of float32 and of the integers, mantissas with long runs of zeros.
+        // Exponents near the ranges of float32 and of the integers, and mantissas with long runs of zeros.
         let runs = random & (u64::MAX << (round % 53));
         let near = (random >> 63 << 63) | ((1023 - 160 + next() % 300) << 52) | (runs % (1 << 52));
         for double in [random, near, near | (1 << 28), near ^ (1 << 28) ^ 1] {

@@ -87,8 +87,8 @@ fn decode(word: u32) -> vec4<f32> {
 ";
 
 /// Multiplies by powers of two. Every code with the top exponent becomes NaN, although most of these codes are numbers
-/// in FLOAT8E4M3FN. (barraCuda, the preamble for FLOAT8 of its shader templates, where the bytes have the opposite
-/// order)
+/// in FLOAT8E4M3FN (barraCuda, the preamble for FLOAT8 of its shader templates, where the bytes have the opposite
+/// order).
 const BARRACUDA_FLOAT8: &str = "
 fn decode_one(code: u32) -> f32 {
     let negative = ((code >> 7u) & 1u) != 0u;

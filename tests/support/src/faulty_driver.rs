@@ -74,7 +74,7 @@ fn installed() -> Option<PathBuf> {
     let text = fs::read_to_string(manifest).ok()?;
     let (_, after) = text.split_once("\"library_path\"")?;
     let library = PathBuf::from(after.split('"').nth(1)?);
-    // A name alone is found by the system; any other path is relative to the manifest.
+    // The system finds a library by its name. Any other path is relative to the manifest.
     let is_name = library.components().count() == 1;
     Some(if is_name { library } else { manifest.parent()?.join(library) })
 }

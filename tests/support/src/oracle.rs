@@ -1,11 +1,11 @@
 //! An independent oracle of every numeric cast: given a source code, the one code that the target
 //! must hold.
 //!
-//! It shares nothing with the crate, neither code nor method. Every source code is decoded to an
-//! exact dyadic number, and the result is found from that number alone:
+//! It shares nothing with the crate, neither code nor method. Every source code is decoded to an exact dyadic number.
+//! The result follows from that number only:
 //!
-//! * to a float of at most 16 bits, all finite values of the target are enumerated once, and the
-//!   nearest is found by binary search over their exact midpoints;
+//! * to a float of at most 16 bits, by binary search over the exact midpoints of all finite values of the target, which
+//!   are enumerated once;
 //! * to `float` and `double`, by exact division with remainder;
 //! * to an integer, by exact truncation in `i128`.
 //!
@@ -34,8 +34,8 @@ pub struct Rules {
     pub float4_nan_max: bool,
 }
 
-/// The numeric ONNX element types, a row each. The numbers of the floats are those of IEEE 754, OFP8 and MX: widths of
-/// the exponent and of the mantissa, bias, and the codes with a meaning of their own.
+/// The numeric ONNX element types, one in each row. The numbers of the floats are those of IEEE 754, OFP8 and MX:
+/// widths of the exponent and of the mantissa, bias, and the codes with a meaning of their own.
 const TYPES: &[(&str, Kind)] = &[
     ("bool", Kind::Bool),
     ("int2", int(2, true)),
@@ -138,8 +138,8 @@ fn low_bits(code: u64, bits: u32) -> u64 {
 
 // ---- Exact numbers ----
 
-/// The exact value `significand * 2^(log2 - 63)`, where the top bit of the significand is set, so
-/// that `log2` is the floor of the binary logarithm and the derived order is that of the values.
+/// The exact value `significand * 2^(log2 - 63)`, where the top bit of the significand is set. So `log2` is the floor
+/// of the binary logarithm, and the derived order is the order of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Dyadic {
     log2: i32,
