@@ -8,7 +8,12 @@ use support::{cases, numeric, oracle};
 use wgpu_cast::{CastFault, CastOptions, CastSpec, ElementType, Error, Tensor, cpu, has_kernel, wgsl};
 
 /// Casts `codes` on the CPU and lists the results that differ from the oracle's.
-fn judge(from: ElementType, to: ElementType, codes: &[u64], options: &wgpu_cast::CastOptions) -> Vec<String> {
+fn check_against_oracle(
+    from: ElementType,
+    to: ElementType,
+    codes: &[u64],
+    options: &wgpu_cast::CastOptions,
+) -> Vec<String> {
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
     let result = cpu::cast(&tensor, to, options).unwrap();
     let oracle = oracle(from, to, options);
@@ -25,7 +30,7 @@ fn judge_all(froms: &[ElementType]) {
         let codes = cases::codes(from);
         for to in numeric() {
             for options in variants(to) {
-                wrong.extend(judge(from, to, &codes, &options));
+                wrong.extend(check_against_oracle(from, to, &codes, &options));
             }
         }
     }
@@ -67,7 +72,7 @@ fn inputs_of_exhaustive_checks_give_what_the_oracle_says() {
             let codes: Vec<u64> = indexes.by_ref().take(1 << 20).map(|index| inputs.code(index)).collect();
             for to in numeric() {
                 for options in pair_variants(from, to) {
-                    let wrong = judge(from, to, &codes, &options);
+                    let wrong = check_against_oracle(from, to, &codes, &options);
                     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
                 }
             }

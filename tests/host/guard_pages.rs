@@ -61,7 +61,7 @@ impl Drop for Guarded {
 }
 
 /// The bytes of source and result together from which non-temporal stores are used.
-const STREAMED: usize = 48 << 20;
+const PAST_CACHES: usize = 48 << 20;
 
 /// Casts of all lengths, at both ends of the memory: short ones, and those large enough for non-temporal stores.
 #[test]
@@ -70,14 +70,14 @@ fn casts_stay_within_their_memory() {
     let options = CastOptions::default();
     let pairs =
         [(FLOAT, FLOAT16), (FLOAT16, FLOAT), (DOUBLE, FLOAT), (UINT8, FLOAT16), (FLOAT8E4M3FN, FLOAT), (FLOAT, INT4)];
-    let (mut source, mut destination) = (Guarded::new(STREAMED + 999), Guarded::new(STREAMED + 999));
+    let (mut source, mut destination) = (Guarded::new(PAST_CACHES + 999), Guarded::new(PAST_CACHES + 999));
     let seed = 0x9e37_79b9_7f4a_7c15u64;
     for (word, bytes) in source.bytes().chunks_exact_mut(8).enumerate() {
         bytes.copy_from_slice(&(word as u64).wrapping_mul(seed).to_le_bytes());
     }
     for (from, to) in pairs {
         let spec = CastSpec::new(from, to);
-        let large = 8 * STREAMED / [from, to].map(|t| t.bits().unwrap() as usize).iter().sum::<usize>();
+        let large = 8 * PAST_CACHES / [from, to].map(|t| t.bits().unwrap() as usize).iter().sum::<usize>();
         for elements in (0..70).chain([large, large + 1, large + 67]) {
             let [read, written] = [from, to].map(|t| t.packed_bytes(elements as u64).unwrap() as usize);
             let codes = source.end(read);
