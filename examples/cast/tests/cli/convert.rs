@@ -381,6 +381,14 @@ mod interruptions {
         assert_eq!(folder.read("other"), b"precious");
     }
 
+    /// Whether this process ignores a signal, as Linux tells: `nohup` starts it so. Other systems do not tell.
+    fn is_ignored(signal: i32) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    }
+
     #[test]
     fn signals_remove_what_is_partial() {
         let folder = Folder::new();
@@ -389,7 +397,12 @@ mod interruptions {
         let mut file = std::fs::File::create(folder.path().join("a.safetensors")).expect("a file");
         file.write_all(&(header.len() as u64).to_le_bytes()).and_then(|()| file.write_all(header)).expect("a header");
         file.set_len(8 + header.len() as u64 + (32 << 30)).expect("a sparse file");
-        for signal in ["HUP", "INT", "TERM"] {
+        for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
+            // The program leaves a signal ignored that it was started to ignore.
+            if is_ignored(number) {
+                support::not_tested(format!("{signal} is ignored by this process"));
+                continue;
+            }
             let mut child = Command::new(binary())
                 .args(["convert", "a.safetensors", "out.safetensors", "--to", "float8e4m3fn", "--quiet"])
                 .current_dir(folder.path())
@@ -402,11 +415,6 @@ mod interruptions {
             let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
             assert!(sent.expect("kill").success());
             let status = child.wait().expect("a child");
-            let number = match signal {
-                "HUP" => 1,
-                "INT" => 2,
-                _ => 15,
-            };
             assert!(status.code() == Some(128 + number) || status.signal() == Some(number), "{signal}: {status}");
             assert_eq!(folder.names(), ["a.safetensors"], "{signal}");
         }
