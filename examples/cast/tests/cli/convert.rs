@@ -381,14 +381,6 @@ mod interruptions {
         assert_eq!(folder.read("other"), b"precious");
     }
 
-    /// Whether this process ignores a signal, as Linux tells: `nohup` starts it so. Other systems do not tell.
-    fn is_ignored(signal: i32) -> bool {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-            .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
-    }
-
     #[test]
     fn signals_remove_what_is_partial() {
         let folder = Folder::new();
@@ -399,7 +391,7 @@ mod interruptions {
         file.set_len(8 + header.len() as u64 + (32 << 30)).expect("a sparse file");
         for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
             // The program leaves a signal ignored that it was started to ignore.
-            if is_ignored(number) {
+            if crate::tool::is_ignored(number) {
                 support::not_tested(format!("{signal} is ignored by this process"));
                 continue;
             }

@@ -174,3 +174,12 @@ pub fn model_with_data(location: &str) -> Vec<u8> {
     let graph = [field(2, b"g"), field(5, &tensor)].concat();
     [vec![8, 8], field(8, &[16, 25]), field(7, &graph)].concat()
 }
+
+/// Whether this process ignores a signal, as Linux tells; other systems do not tell. `nohup` starts it so, and shells ignore
+/// interrupts in the background. The programs that it starts ignore the signal, too.
+#[cfg(unix)]
+pub fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
