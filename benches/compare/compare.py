@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the speed of two builds of the crate: every pair of element types, on one thread.
+"""Compares the speed of two builds of the crate, or of the instruction sets of one: every pair of element types, on one
+thread.
 
     export RUSTFLAGS='--cfg wgpu_cast_isa'                # the builds read WGPU_CAST_ISA
     cargo build --release --bench casts                   # at the old commit; copy target/release/deps/casts-* aside
@@ -7,18 +8,20 @@
     benches/compare/compare.py OLD NEW                    # the whole comparison, about 45 minutes
     benches/compare/compare.py OLD NEW --isa avx2 --elements 65536 --pairs 'float>float16 int*>float'
     benches/compare/compare.py OLD NEW --groups 'f32>small float' --json /tmp/run.json
+    benches/compare/compare.py --levels                   # each instruction set beside the one below, in a build of this tree
 
-NEW is built from this working tree if only OLD is named. Three processes (the old build, the new one and the old one
-again) cast the same codes in turns of about a millisecond; the order rotates, and all pairs have had a turn before the
-first has its next, so that whatever else the machine does meets all three. Long casts are a turn each, counted in time of
-the processor. A pair's figure is the fastest turn, and its ratio the old build's over the new one's: 0.5 is half as fast.
-Pairs whose ratios lie off 1 get more turns.
+NEW is built from this working tree if only OLD is named. With --levels, one build is compared with itself: the new side
+has an instruction set, the old side the one below it. Three processes (the old side, the new one and the old one again)
+cast the same codes in turns of about a millisecond; the order rotates, and all pairs have had a turn before the first has
+its next, so that whatever else the machine does meets all three. Long casts are a turn each, counted in time of the
+processor. A pair's figure is the fastest turn, and its ratio the old side's over the new one's: 0.5 is half as fast. Pairs
+whose ratios lie off 1 get more turns.
 
 For each instruction set and length the median ratio of the pairs must be at least 0.98, and the geometric mean of every
-group of pairs (kind of source by kind of destination) at least 0.95. The old build against itself must pass the same
-limits in the same run, in both directions; otherwise the machine was too noisy and the run does not count. Both builds
-must give the same bits; if they do not, the run fails even if the machine was noisy. Exit status: 0 passed, 1 failed, 2 usage
-error, or nothing could be compared, 3 the run does not count.
+group of pairs (kind of source by kind of destination) at least 0.95; with --levels, both at least 0.97. The old side
+against itself must pass the same limits in the same run, in both directions; otherwise the machine was too noisy and the
+run does not count. Both sides must give the same bits; if they do not, the run fails even if the machine was noisy. Exit
+status: 0 passed, 1 failed, 2 usage error, or nothing could be compared, 3 the run does not count.
 """
 
 import argparse
@@ -38,7 +41,8 @@ from types import TracebackType
 from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
-MEDIAN, GROUP = 0.98, 0.95
+# The least ratios of the median and of each group, where two builds are compared, and where two instruction sets are.
+BUILDS, LEVELS = (0.98, 0.95), (0.97, 0.97)
 ISAS = ["portable", "avx2", "avx512"]
 LENGTHS = [1 << 16, 1 << 24]
 SIDES = ["old", "new", "again"]
@@ -46,7 +50,7 @@ VALUES = ["random", "ordinary"]
 # Ratios that are off by more than the first (as logarithms) get more turns, up to so many times; beyond the second it is
 # no noise.
 OFF, FAR, AGAIN = 0.03, 0.3, 6
-# Then pairs for which the old build is off beside itself get more turns on all sides, up to so many times.
+# Then pairs for which the old side is off beside itself get more turns on all sides, up to so many times.
 NOISY = 12
 # Elements up to which a cast takes several turns in a row, of several blocks each; casts.rs has the same limit.
 SHORT = 1 << 18
@@ -78,22 +82,30 @@ def group(pair: Pair) -> str:
     return f"{KIND[pair[0]]}>{KIND[pair[1]]}"
 
 
+@dataclass(frozen=True)
+class Build:
+    """A build of casts.rs, and the instruction set that it casts with."""
+
+    program: Path
+    isa: str
+
+
 class Sides:
     """Running processes of casts.rs, by name; with `with`, until the end of it."""
 
-    def __init__(self, programs: dict[str, Path], isa: str, core: int | None) -> None:
+    def __init__(self, builds: dict[str, Build], core: int | None) -> None:
         def pin() -> None:
             os.sched_setaffinity(0, {core})
 
-        def start(program: Path) -> subprocess.Popen:
+        def start(build: Build) -> subprocess.Popen:
             pipe, pinned = subprocess.PIPE, None if core is None else pin
+            environment = os.environ | {"WGPU_CAST_ISA": build.isa}
             return subprocess.Popen(
-                [program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment, preexec_fn=pinned
+                [build.program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment, preexec_fn=pinned
             )
 
-        environment = os.environ | {"WGPU_CAST_ISA": isa}
-        self.programs = programs
-        self.processes = {side: start(program) for side, program in programs.items()}
+        self.builds = builds
+        self.processes = {side: start(build) for side, build in builds.items()}
 
     def __enter__(self) -> "Sides":
         return self
@@ -109,7 +121,7 @@ class Sides:
         process.stdin.flush()
         answer = process.stdout.readline().strip()
         if not answer:
-            stop(f"{self.programs[side]} ended at: {line}")
+            stop(f"{self.builds[side].program} ended at: {line}")
         return answer
 
     def nanoseconds(self, side: str, pair: Pair, elements: int, values: str) -> float:
@@ -155,7 +167,7 @@ class Figures:
         return min(self.turns["old"]) / min(self.turns[side])
 
     def is_noisy(self) -> bool:
-        """Whether the old build has not had equal figures on both of its sides yet."""
+        """Whether the old side has not had equal figures on both of its sides yet."""
         return abs(math.log(self.ratio("again"))) > OFF
 
     def is_off(self) -> bool:
@@ -165,29 +177,25 @@ class Figures:
 def main() -> int:
     args = arguments()
     if not args.new:
-        args.new = build()
+        args.new = args.old if args.levels and args.old else build()
+    args.old = args.old or args.new
+    args.limits = LEVELS if args.levels else BUILDS
     lines, wrong, failed, noisy = [], [], [], []
-    for isa in args.isa or ISAS:
-        problem = missing(args.old, isa) or missing(args.new, isa)
-        if problem and args.isa:
-            stop(problem)
-        if problem:
-            print(f"NOT COMPARED: {isa}: {problem}", flush=True)
-            continue
-        programs = dict(zip(SIDES, [args.old, args.new, args.old]))
-        with Sides(programs, isa, args.core) as sides:
+    for title, old, new in compared(args):
+        builds = dict(zip(SIDES, [old, new, old]))
+        with Sides(builds, args.core) as sides:
             differing = differences(sides, args.wanted)
         if differing:
-            wrong.append(f"{isa}: {len(differing)} pairs have other bits: {named(differing)}")
+            wrong.append(f"{title}: {len(differing)} pairs have other bits: {named(differing)}")
         for elements in args.elements:
             start = time.monotonic()
-            figures = measure(lambda: Sides(programs, isa, args.core), elements, args)
-            lines += [as_line(isa, elements, each) for each in figures]
-            problems = {side: judge(figures, side) for side in SIDES[1:]}
-            print(table(f"{isa}, {elements} elements", figures, args.all_groups), end="")
+            figures = measure(lambda: Sides(builds, args.core), elements, args)
+            lines += [as_line(title, elements, each) for each in figures]
+            problems = {side: judge(figures, side, args.limits) for side in SIDES[1:]}
+            print(table(f"{title}, {elements} elements", figures, args), end="")
             print(f"  {time.monotonic() - start:.0f} s\n", flush=True)
-            failed += [f"{isa}, {elements} elements: {problem}" for problem in problems["new"]]
-            noisy += [f"{isa}, {elements} elements: old against itself: {problem}" for problem in problems["again"]]
+            failed += [f"{title}, {elements} elements: {problem}" for problem in problems["new"]]
+            noisy += [f"{title}, {elements} elements: old against itself: {problem}" for problem in problems["again"]]
             if args.json:
                 args.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if not lines:
@@ -196,10 +204,30 @@ def main() -> int:
     return verdict(wrong, failed, noisy)
 
 
+def compared(args: argparse.Namespace) -> Iterator[tuple[str, Build, Build]]:
+    """What is compared: a title, and two builds with their instruction sets."""
+    found = []
+    for isa in args.isa or ISAS:
+        problem = missing(args.old, isa) or missing(args.new, isa)
+        if problem and args.isa:
+            stop(problem)
+        if problem:
+            print(f"NOT COMPARED: {isa}: {problem}", flush=True)
+        else:
+            found.append(isa)
+    if args.levels:
+        for below, isa in zip(found, found[1:]):
+            yield f"{isa} beside {below}", Build(args.new, below), Build(args.new, isa)
+    else:
+        for isa in found:
+            yield isa, Build(args.old, isa), Build(args.new, isa)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("old", type=Path, help="the old build of the bench `casts`")
+    parser.add_argument("old", type=Path, nargs="?", help="the old build of the bench `casts`")
     parser.add_argument("new", type=Path, nargs="?", help="the new one [this working tree's, built now]")
+    parser.add_argument("--levels", action="store_true", help="compare the instruction sets of one build")
     parser.add_argument("--isa", type=str.split, help=f"instruction sets [{' '.join(ISAS)}, those that exist here]")
     parser.add_argument("--elements", type=lengths, default=LENGTHS, help="lengths, separated by commas [65536,16777216]")
     parser.add_argument("--pairs", type=str.split, default=["*>*"], help='such as "float>float16 int*>*" [all 625]')
@@ -210,6 +238,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--all-groups", action="store_true", help="list every group and not only those off 1")
     parser.add_argument("--json", type=Path, help="where the figures go, a line of JSON for each pair")
     args = parser.parse_args()
+    if args.levels and args.new:
+        parser.error("--levels compares one build with itself")
+    if not args.levels and not args.old:
+        parser.error("name the old build")
     args.wanted = [
         (source, target)
         for source in KIND
@@ -308,33 +340,34 @@ def by_group(figures: list[Figures]) -> Iterator[tuple[str, list[Figures]]]:
                 yield name, members
 
 
-def judge(figures: list[Figures], side: str) -> list[str]:
-    """Which limits a side breaks. The old build against itself has no better side: both directions count."""
+def judge(figures: list[Figures], side: str, limits: tuple[float, float]) -> list[str]:
+    """Which limits a side breaks. The old side against itself has no better side: both directions count."""
 
     def low(ratio: float) -> float:
         return min(ratio, 1 / ratio) if side == "again" else ratio
 
+    least_median, least_group = limits
     median = statistics.median(each.ratio(side) for each in figures)
-    problems = [f"median {median:.3f}"] if low(median) < MEDIAN else []
+    problems = [f"median {median:.3f}"] if low(median) < least_median else []
     for name, members in by_group(figures):
         mean = geometric(each.ratio(side) for each in members)
-        if low(mean) < GROUP:
+        if low(mean) < least_group:
             problems.append(f"{name} {mean:.3f}")
     return problems
 
 
-def table(title: str, figures: list[Figures], all_groups: bool) -> str:
+def table(title: str, figures: list[Figures], args: argparse.Namespace) -> str:
     """The median of all pairs, and the groups that are off 1 with their slowest pair."""
     medians = [statistics.median(each.ratio(side) for each in figures) for side in SIDES[1:]]
     text = f"{title}: {len(figures)} pairs, median ratio {medians[0]:.3f} (old against itself {medians[1]:.3f})\n"
     rows = []
     for name, members in by_group(figures):
         new, again = (geometric(each.ratio(side) for each in members) for side in SIDES[1:])
-        if not all_groups and max(abs(math.log(new)), abs(math.log(again))) <= OFF:
+        if not args.all_groups and max(abs(math.log(new)), abs(math.log(again))) <= OFF:
             continue
         worst = min(members, key=lambda each: each.ratio("new"))
         slowest = f"{'>'.join(worst.pair)} {worst.ratio('new'):.3f}"
-        mark = " <<" if new < GROUP else ""
+        mark = " <<" if new < args.limits[1] else ""
         rows.append(f"  {name:26} {len(members):5} {new:7.3f} {again:11.3f}  {slowest}{mark}\n")
     if rows:
         text += f"  {'group':26} pairs   ratio  old itself  slowest pair\n" + "".join(rows)
@@ -345,9 +378,9 @@ def named(pairs: Iterable[Pair]) -> str:
     return ", ".join(">".join(pair) for pair in pairs)
 
 
-def as_line(isa: str, elements: int, figures: Figures) -> dict:
+def as_line(title: str, elements: int, figures: Figures) -> dict:
     source, target = figures.pair
-    line = {"isa": isa, "elements": elements, "from": source, "to": target, "group": group(figures.pair)}
+    line = {"isa": title, "elements": elements, "from": source, "to": target, "group": group(figures.pair)}
     line |= {f"{side}_ns": min(times) for side, times in figures.turns.items()}
     return line | {"ratio": round(figures.ratio("new"), 4), "ratio_again": round(figures.ratio("again"), 4)}
 
@@ -359,7 +392,7 @@ def verdict(wrong: list[str], failed: list[str], noisy: list[str]) -> int:
         print("FAILED: the bits differ")
         return 1
     if noisy:
-        print("THE RUN DOES NOT COUNT: the old build against itself breaks the limits")
+        print("THE RUN DOES NOT COUNT: the old side against itself breaks the limits")
         return 3
     print("FAILED" if failed else "passed")
     return 1 if failed else 0
