@@ -27,7 +27,7 @@ if command -v apt-get >/dev/null 2>&1; then
     fi
     echo "no GPU adapter found, or only OpenGL in software: installing $packages"
     $as_root apt-get update -qq || true
-    if $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages && found; then
+    if $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends $packages && found; then
         exit 0
     fi
 fi

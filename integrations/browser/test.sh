@@ -20,7 +20,7 @@ find_browser() {
 browser=${CHROMIUM:-$(find_browser || true)}
 if [ -z "$browser" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     mkdir -p target
-    { apt-get update && apt-get install -y --no-install-recommends chromium; } >target/apt.log 2>&1 ||
+    { apt-get update && apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends chromium; } >target/apt.log 2>&1 ||
         not_run 'Chromium is missing, and apt-get cannot install it (see integrations/browser/target/apt.log)'
     browser=$(find_browser || true)
 fi
