@@ -12,7 +12,8 @@
 //! | ask about a type | [`ElementType`], its [`Kind`], [`FloatFormat`] and [`Specials`]; [`has_kernel`] |
 //! | hold a tensor in host memory | [`Tensor`] of [`Element`]s, or of [`Bytes`] that something else owns |
 //! | cast it on the CPU | [`cpu::cast`], [`cpu::cast_into`]; [`cpu::cast_bytes`] from slices of bytes |
-//! | learn what a cast loses | [`cpu::cast_counted`], [`cpu::count_losses`]: [`LossCounts`]; [`cpu::largest_relative_error`] |
+//! | cast arrays of one code per byte, as numpy has them | [`cpu::cast_codes`] with a [`CodeLayout`] of each side |
+//! | learn what a cast loses | [`cpu::cast_counted`], [`cpu::count_losses`], and for one code per byte [`cpu::cast_codes_counted`], [`cpu::count_lost_codes`]: [`LossCounts`]; [`cpu::largest_relative_error`] |
 //! | cast it on a GPU of your choice, or where it is faster | [`Context`] by a [`DeviceChoice`]; [`blocking::cast`]; [`adapters`]: [`AdapterSummary`]. [`CastReport`] has the [`Route`] |
 //! | cast results again before they are read back | [`Context::batch`]: [`BatchDescriptor`], [`Batch`], [`BatchTensor`], [`BatchReport`] |
 //! | record a cast between buffers | [`Caster`] (by a [`CasterDescriptor`]), [`Prepared`], [`Source`] and [`Destination`], [`Bound`] |
@@ -58,6 +59,7 @@ pub use rules::onnx;
 pub use types::conversion::has_kernel;
 pub use types::element::{ElementType, Kind, Operator};
 pub use types::error::{BufferRange, CastFault, Error, OperatorVersion, SliceFault};
+pub use types::layout::CodeLayout;
 pub use types::loss::LossCounts;
 pub use types::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use types::side::Side;

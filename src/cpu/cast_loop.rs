@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::code_cast::CodeCast;
 use super::isa::Instructions;
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
@@ -9,7 +10,7 @@ use super::non_temporal::{self, LINE};
 use super::sink::Sink;
 use super::source::{Numbers, Source};
 use super::word::Word;
-use crate::bits::packing::pack_bytes;
+use crate::bits::packing::{pack_bytes, unpack_bytes};
 
 /// The cast of one pair. Packed codes start at a byte on both sides. Pad bits of the destination are undefined.
 pub(crate) trait CastLoop: Send + Sync {
@@ -286,5 +287,36 @@ impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_T
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
         (self.0)(S::read(source)).write(destination);
+    }
+}
+
+/// The cast of codes of which at least one side has one in each byte, by the loop of packed codes.
+pub(crate) struct InBlocks {
+    pub packed: Box<dyn CastLoop>,
+    pub cast: CodeCast,
+}
+
+impl CastLoop for InBlocks {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        let [from, to] = [self.cast.conversion.from, self.cast.conversion.to].map(|t| t.code_bits());
+        let [source_bits, destination_bits] = self.cast.bits();
+        let (mut read, mut made) = ([0; CODES], [0; CODES]);
+        let [source_bytes, destination_bytes] = self.cast.bytes(CODES);
+        for (source, destination) in source.chunks(source_bytes).zip(destination.chunks_mut(destination_bytes)) {
+            let source = if from == source_bits {
+                source
+            } else {
+                let read = &mut read[..(source.len() * from as usize).div_ceil(8)];
+                pack_bytes(source, from, read);
+                read
+            };
+            if to == destination_bits {
+                self.packed.convert(source, destination);
+            } else {
+                let made = &mut made[..(destination.len() * to as usize).div_ceil(8)];
+                self.packed.convert(source, made);
+                unpack_bytes(made, to, destination);
+            }
+        }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::hint::black_box;
 
+use super::code_cast::CodeCast;
 use super::isa::{Baseline, Instructions, Isa};
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::unpack_bytes;
-use crate::types::conversion::Conversion;
-use crate::types::element::ElementType;
 use crate::types::loss::{CodeRange, LossCounts, LostCodes, LostResults, Others, lost_codes};
 
 /// The number of codes of fewer than 8 bits that are unpacked and counted at a time.
@@ -15,24 +14,23 @@ const BLOCK: usize = 1024;
 /// Counts the losses of one cast, chunk by chunk.
 pub(crate) struct LossCounter {
     lost: Vec<(LostCodes, Option<LostResults>)>,
-    /// The bits of the source's and of the result's codes.
+    /// The bits that the source's and the result's codes take in memory. Ranges of codes ignore the bits above a code.
     bits: [u32; 2],
     isa: Isa,
 }
 
 impl LossCounter {
-    pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
+    pub(crate) fn new(cast: &CodeCast, isa: Isa) -> Self {
         let lost = with_default_modes(|| {
-            let with_results = |lost: LostCodes| (lost, lost.results(conversion));
-            lost_codes(conversion).into_iter().map(with_results).collect()
+            let with_results = |lost: LostCodes| (lost, lost.results(&cast.conversion));
+            lost_codes(&cast.conversion).into_iter().map(with_results).collect()
         });
-        Self { lost, ..Self::of(Vec::new(), conversion, isa) }
+        Self { lost, ..Self::of(Vec::new(), cast, isa) }
     }
 
     /// Counts only these source codes.
-    pub(crate) fn of(lost: Vec<LostCodes>, conversion: &Conversion, isa: Isa) -> Self {
-        let bits = [conversion.from, conversion.to].map(ElementType::code_bits);
-        Self { lost: lost.into_iter().map(|lost| (lost, None)).collect(), bits, isa }
+    pub(crate) fn of(lost: Vec<LostCodes>, cast: &CodeCast, isa: Isa) -> Self {
+        Self { lost: lost.into_iter().map(|lost| (lost, None)).collect(), bits: cast.bits(), isa }
     }
 
     /// Whether a source code is counted.
@@ -40,7 +38,7 @@ impl LossCounter {
         self.lost.iter().any(|(lost, _)| lost.codes.contains(code))
     }
 
-    /// The losses of `elements` packed codes.
+    /// The losses of `elements` codes.
     pub(crate) fn count(&self, source: &[u8], elements: usize) -> LossCounts {
         let mut counts = LossCounts::default();
         if self.bits[0] >= 8 {

@@ -3,39 +3,39 @@
 
 use std::sync::OnceLock;
 
-use super::cast_loop::CastLoop;
+use super::cast_loop::{CastLoop, InBlocks};
+use super::code_cast::CodeCast;
 use super::isa::{Baseline, Isa, IsaName};
 use super::recipe::InstructionSet;
 use crate::bits::float_env::with_default_modes;
-use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
 
 const TYPES: usize = ElementType::ALL.len();
 
-/// The loops of each pair of types. A pair has at most six loops on an instruction set: one for each set of options
-/// that makes a difference.
+/// The loops of each pair of types. A pair has at most six loops on an instruction set for each layout of its
+/// codes: one for each set of options that makes a difference.
 static KEPT: [[Next; TYPES]; TYPES] = [const { [const { OnceLock::new() }; TYPES] }; TYPES];
 
-/// The loop of one conversion, and the next loop of the same pair.
+/// The loop of one cast, and the next loop of the same pair.
 struct Kept {
     isa: IsaName,
-    conversion: Conversion,
+    cast: CodeCast,
     cast_loop: Box<dyn CastLoop>,
     next: Next,
 }
 
 type Next = OnceLock<Box<Kept>>;
 
-/// The loop of a conversion. All threads share it. Finding a loop that exists takes no lock.
-pub(crate) fn loop_of(conversion: &Conversion, isa: Isa) -> &'static dyn CastLoop {
+/// The loop of a cast. All threads share it. Finding a loop that exists takes no lock.
+pub(crate) fn loop_of(cast: &CodeCast, isa: Isa) -> &'static dyn CastLoop {
     let make = || {
-        let cast_loop = with_default_modes(|| new_loop(conversion, isa));
-        Box::new(Kept { isa: isa.name(), conversion: *conversion, cast_loop, next: OnceLock::new() })
+        let cast_loop = with_default_modes(|| new_loop(cast, isa));
+        Box::new(Kept { isa: isa.name(), cast: *cast, cast_loop, next: OnceLock::new() })
     };
-    let mut next = &KEPT[conversion.from as usize][conversion.to as usize];
+    let mut next = &KEPT[cast.conversion.from as usize][cast.conversion.to as usize];
     loop {
         let kept = next.get_or_init(make);
-        if kept.conversion == *conversion && kept.isa == isa.name() {
+        if kept.cast == *cast && kept.isa == isa.name() {
             return &*kept.cast_loop;
         }
         next = &kept.next;
@@ -43,16 +43,17 @@ pub(crate) fn loop_of(conversion: &Conversion, isa: Isa) -> &'static dyn CastLoo
 }
 
 /// The loop of the pair's recipe.
-fn new_loop(conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
+fn new_loop(cast: &CodeCast, isa: Isa) -> Box<dyn CastLoop> {
     match isa {
-        Isa::Portable => made(Baseline, conversion),
+        Isa::Portable => made(Baseline, cast),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx2(simd) => made(simd, conversion),
+        Isa::Avx2(simd) => made(simd, cast),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => made(simd, conversion),
+        Isa::Avx512(simd) => made(simd, cast),
     }
 }
 
-fn made<I: InstructionSet>(isa: I, conversion: &Conversion) -> Box<dyn CastLoop> {
-    isa.build(I::recipe(conversion))
+fn made<I: InstructionSet>(isa: I, cast: &CodeCast) -> Box<dyn CastLoop> {
+    let packed = isa.build(I::recipe(&cast.conversion));
+    if *cast == CodeCast::packed(cast.conversion) { packed } else { Box::new(InBlocks { packed, cast: *cast }) }
 }

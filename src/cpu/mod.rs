@@ -34,6 +34,7 @@ macro_rules! with_number {
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod arch;
 mod cast_loop;
+mod code_cast;
 mod codes;
 mod count;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -67,10 +68,12 @@ use crate::rules::strings;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
 use crate::types::error::{CastFault, Error};
+use crate::types::layout::CodeLayout;
 use crate::types::loss::LossCounts;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
 use crate::types::tensor::{Tensor, zeroed};
+use code_cast::CodeCast;
 use count::LossCounter;
 use isa::Isa;
 use loops::loop_of;
@@ -129,7 +132,7 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(to, tensor.len(), tensor.shape())?)?;
-    convert(conversion, Isa::best(), tensor.len(), source, &mut destination);
+    convert(&CodeCast::packed(*conversion), Isa::best(), tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 
@@ -171,23 +174,63 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
 /// [`Error::ElementWidth`] if either type is STRING; [`Error::Shape`] if a size overflows or the source has another
 /// length; [`CastFault::DestinationLength`] if the destination has another length. Nothing is written then.
 pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<(), Error> {
-    let conversion = checked(spec, source, len, destination.len())?;
+    cast_codes(spec, [CodeLayout::Packed; 2], source, len, destination)
+}
+
+/// Casts `len` codes as [`cast_bytes`]. `layouts` says how the codes of the source and of the destination lie in
+/// memory. No layout needs a second pass over memory.
+///
+/// `source` and `destination` must have exactly the bytes of `len` elements, [`CodeLayout::bytes`]. They may start at
+/// any address. With the same type on both sides, codes are packed, or unpacked to one in each byte.
+///
+/// ```
+/// use wgpu_cast::{CastSpec, CodeLayout, ElementType, cpu};
+///
+/// let source: Vec<u8> = [1.0f32, -2.0, 7.9].iter().flat_map(|value| value.to_le_bytes()).collect();
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::INT4);
+/// let mut codes = [0; 3];
+/// cpu::cast_codes(&spec, [CodeLayout::Packed, CodeLayout::OnePerByte], &source, 3, &mut codes)?;
+/// assert_eq!(codes, [0x1, 0xe, 0x7]);
+///
+/// let mut packed = [0; 2];
+/// let pack = CastSpec::new(ElementType::INT4, ElementType::INT4);
+/// cpu::cast_codes(&pack, [CodeLayout::OnePerByte, CodeLayout::Packed], &codes, 3, &mut packed)?;
+/// assert_eq!(packed, [0xe1, 0x07]);
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`cast_bytes`], with the lengths that the layouts need. Nothing is written then.
+pub fn cast_codes(
+    spec: &CastSpec,
+    layouts: [CodeLayout; 2],
+    source: &[u8],
+    len: usize,
+    destination: &mut [u8],
+) -> Result<(), Error> {
+    let cast = checked(spec, layouts, source, len, destination.len())?;
     let isa = Isa::best();
     if non_temporal::is_faster([source.len(), destination.len()]) {
-        convert_past_caches(&conversion, isa, len, source, destination);
+        convert_past_caches(&cast, isa, len, source, destination);
     } else {
-        convert(&conversion, isa, len, source, destination);
+        convert(&cast, isa, len, source, destination);
     }
     Ok(())
 }
 
-/// The conversion of `len` packed codes, or an error if source or destination has the wrong number of bytes.
-fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Result<Conversion, Error> {
+/// The cast of `len` codes, or an error if source or destination has the wrong number of bytes.
+fn checked(
+    spec: &CastSpec,
+    layouts: [CodeLayout; 2],
+    source: &[u8],
+    len: usize,
+    destination: usize,
+) -> Result<CodeCast, Error> {
     let CastSpec { from, to, options } = *spec;
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
         return Err(Error::no_codes(element_type));
     }
-    let [source_bytes, destination_bytes] = [packed_bytes(from, len, &[len])?, packed_bytes(to, len, &[len])?];
+    let [source_bytes, destination_bytes] = [bytes_of(from, layouts[0], len)?, bytes_of(to, layouts[1], len)?];
     if source.len() != source_bytes {
         let (expected, found) = (source_bytes as u64, source.len() as u64);
         return Err(Error::byte_length(from, vec![len], expected, found));
@@ -196,7 +239,7 @@ fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Re
         let (expected, found) = (destination_bytes as u64, destination as u64);
         return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
     }
-    Conversion::new(from, to, &options)
+    Ok(CodeCast::new(Conversion::new(from, to, &options)?, layouts))
 }
 
 /// Casts as [`cast_bytes`], and counts what is lost.
@@ -220,17 +263,31 @@ fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Re
 /// # Errors
 /// As [`cast_bytes`]. Nothing is written then.
 pub fn cast_counted(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<LossCounts, Error> {
-    let conversion = checked(spec, source, len, destination.len())?;
-    let counter = LossCounter::new(&conversion, Isa::best());
-    if spec.from.code_bits() < 8 {
+    cast_codes_counted(spec, [CodeLayout::Packed; 2], source, len, destination)
+}
+
+/// Casts as [`cast_codes`], and counts what is lost as [`cast_counted`].
+///
+/// # Errors
+/// As [`cast_codes`]. Nothing is written then.
+pub fn cast_codes_counted(
+    spec: &CastSpec,
+    layouts: [CodeLayout; 2],
+    source: &[u8],
+    len: usize,
+    destination: &mut [u8],
+) -> Result<LossCounts, Error> {
+    let cast = checked(spec, layouts, source, len, destination.len())?;
+    let counter = LossCounter::new(&cast, Isa::best());
+    if cast.bits()[0] < 8 {
         // Only `len` tells which codes of the last byte are elements, so the whole tensor is counted at once.
-        convert(&conversion, Isa::best(), len, source, destination);
+        convert(&cast, Isa::best(), len, source, destination);
         return Ok(counter.count(source, len));
     }
-    let cast_loop = loop_of(&conversion, Isa::best());
+    let cast_loop = loop_of(&cast, Isa::best());
     let lost = Mutex::new(LossCounts::default());
-    let [read, written] = [spec.from, spec.to].map(|t| COUNTED * t.code_bits() as usize / 8);
-    convert_by(&conversion, len, source, destination, |source, destination| {
+    let [read, written] = cast.bytes(COUNTED);
+    convert_by(&cast, len, source, destination, |source, destination| {
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             with_default_modes(|| cast_loop.convert(source, destination));
             let counts = counter.count_cast(source, destination);
@@ -245,9 +302,17 @@ pub fn cast_counted(spec: &CastSpec, source: &[u8], len: usize, destination: &mu
 /// # Errors
 /// As [`cast_bytes`], for the source.
 pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCounts, Error> {
+    count_lost_codes(spec, CodeLayout::Packed, source, len)
+}
+
+/// Counts what a cast of `len` codes loses, as [`cast_codes_counted`], without casting. `layout` is that of the source.
+///
+/// # Errors
+/// As [`cast_codes`], for the source.
+pub fn count_lost_codes(spec: &CastSpec, layout: CodeLayout, source: &[u8], len: usize) -> Result<LossCounts, Error> {
     let destination = if spec.to.is_numeric() { packed_bytes(spec.to, len, &[len])? } else { 0 };
-    let conversion = checked(spec, source, len, destination)?;
-    Ok(LossCounter::new(&conversion, Isa::best()).count(source, len))
+    let cast = checked(spec, [layout, CodeLayout::Packed], source, len, destination)?;
+    Ok(LossCounter::new(&cast, Isa::best()).count(source, len))
 }
 
 /// The largest relative error that a cast makes by rounding, given `len` packed codes before and after it.
@@ -270,8 +335,8 @@ pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCo
 /// # Errors
 /// As [`cast_bytes`]; `result` is its destination.
 pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result: &[u8]) -> Result<f64, Error> {
-    let conversion = checked(spec, source, len, result.len())?;
-    relative_error::largest(&conversion, source, len, result)
+    let cast = checked(spec, [CodeLayout::Packed; 2], source, len, result.len())?;
+    relative_error::largest(&cast.conversion, source, len, result)
 }
 
 /// The bytes of `len` elements, or an error with `shape` if the number overflows.
@@ -280,18 +345,24 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
     bytes.ok_or_else(|| Error::shape_overflow(element_type, shape))
 }
 
-/// Converts `elements` packed codes, on all threads if there are enough elements.
-fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_of(conversion, isa);
-    convert_by(conversion, elements, source, destination, |source, destination| {
+/// The bytes of `len` elements in a layout, or an error if the number overflows.
+fn bytes_of(element_type: ElementType, layout: CodeLayout, len: usize) -> Result<usize, Error> {
+    let bytes = layout.bytes(element_type, len as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| Error::shape_overflow(element_type, &[len]))
+}
+
+/// Converts `elements` codes, on all threads if there are enough elements.
+fn convert(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_of(cast, isa);
+    convert_by(cast, elements, source, destination, |source, destination| {
         with_default_modes(|| cast_loop.convert(source, destination));
     });
 }
 
 /// As [`convert`], with non-temporal stores. These are slower into new memory, whose pages the system has just written.
-fn convert_past_caches(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_of(conversion, isa);
-    convert_by(conversion, elements, source, destination, |source, destination| {
+fn convert_past_caches(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_of(cast, isa);
+    convert_by(cast, elements, source, destination, |source, destination| {
         with_default_modes(|| {
             let [read, written] = cast_loop.convert_past_caches(source, destination);
             cast_loop.convert(&source[read..], &mut destination[written..]);
@@ -299,24 +370,23 @@ fn convert_past_caches(conversion: &Conversion, isa: Isa, elements: usize, sourc
     });
 }
 
-/// Converts `elements` packed codes by calls of `work`, each with a part of the source and of the destination, on all
+/// Converts `elements` codes by calls of `work`, each with a part of the source and of the destination, on all
 /// threads if there are enough elements.
 fn convert_by(
-    conversion: &Conversion,
+    cast: &CodeCast,
     elements: usize,
     source: &[u8],
     destination: &mut [u8],
     work: impl Fn(&[u8], &mut [u8]) + Sync,
 ) {
-    let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
-    let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
+    let [read, written] = if elements < LONG { [0, 0] } else { head(cast, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
     if !first.is_empty() {
         work(first_source, first);
     }
-    for_each_chunk(source, rest, chunk, work);
-    clear_pad(destination, conversion.to.code_bits(), elements as u64);
+    for_each_chunk(source, rest, cast.bytes(CHUNK), work);
+    clear_pad(destination, cast.bits()[1], elements as u64);
 }
 
 /// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`].
@@ -325,8 +395,8 @@ fn convert_by(
 ///
 /// There are fewer than [`LONG`] such elements. Both numbers are 0 if no number of elements leads to a multiple, as for
 /// 16-bit codes at an odd address.
-fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
-    let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
+fn head(cast: &CodeCast, destination: &[u8]) -> [usize; 2] {
+    let bits = cast.bits().map(|bits| bits as usize);
     let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
     // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
     let step = [1, 2].into_iter().find(whole).unwrap_or(4);

@@ -2,6 +2,7 @@
 
 use super::CHUNK;
 use super::cast_loop::CastLoop;
+use super::code_cast::CodeCast;
 use super::count::LossCounter;
 use super::isa::{Baseline, Instructions, Isa};
 use super::loops::loop_of;
@@ -54,9 +55,9 @@ impl Comparison {
         let (from, types) = (conversion.from, [conversion.from, conversion.to]);
         let mut beyond = lost_codes(conversion);
         beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
-        let beyond = LossCounter::of(beyond, conversion, isa);
+        let beyond = LossCounter::of(beyond, &CodeCast::packed(*conversion), isa);
         let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
-        let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| loop_of(&double, isa));
+        let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| loop_of(&CodeCast::packed(double), isa));
         let block = types.map(|element_type| BLOCK * element_type.code_bits() as usize / 8);
         Ok(Self { isa, from, block, beyond, loops })
     }

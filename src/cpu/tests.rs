@@ -2,6 +2,7 @@
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod float_env;
+mod layouts;
 mod recipes;
 
 use std::collections::HashSet;
@@ -120,7 +121,7 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
             conversion.from,
             conversion.to
         );
-        let difference = difference(loop_of(conversion, isa), tensor, conversion, &expected)?;
+        let difference = difference(loop_of(&CodeCast::packed(*conversion), isa), tensor, conversion, &expected)?;
         Some(format!("{isa:?}, {options:?}: {difference}"))
     })
 }
@@ -286,7 +287,10 @@ fn loops_are_kept() {
     let conversions = variants(to).into_iter().map(|options| Conversion::new(from, to, &options).unwrap());
     let keys: Vec<_> =
         conversions.flat_map(|conversion| isas().into_iter().map(move |isa| (conversion, isa))).collect();
-    let places = || keys.iter().map(|(conversion, isa)| std::ptr::from_ref(loop_of(conversion, *isa)).cast::<()>());
+    let places = || {
+        keys.iter()
+            .map(|(conversion, isa)| std::ptr::from_ref(loop_of(&CodeCast::packed(*conversion), *isa)).cast::<()>())
+    };
     let distinct: HashSet<_> = keys.iter().map(|(conversion, isa)| (conversion, isa.name())).collect();
     assert_eq!(places().collect::<HashSet<_>>().len(), distinct.len());
     assert!(places().eq(places()));
@@ -302,7 +306,7 @@ fn unaligned_memory_gives_the_same_codes() {
         for to in numeric() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for isa in isas() {
-                let cast_loop = loop_of(&conversion, isa);
+                let cast_loop = loop_of(&CodeCast::packed(conversion), isa);
                 let expected = through(cast_loop, &tensor, to);
                 for shift in [1, 2, 4] {
                     let source = [&vec![0; shift][..], tensor.bytes().unwrap()].concat();
@@ -341,12 +345,18 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     .flat_map(|isa| shifts.clone().step_by(count(1, 7)).map(move |shift| (isa, shift)))
                 {
                     let mut bytes = vec![0xff; shift + expected.len()];
-                    convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
+                    convert(&CodeCast::packed(conversion), isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
                     assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                     bytes.fill(0xff);
                     let destination = &mut bytes[shift..];
-                    convert_past_caches(&conversion, isa, elements, tensor.bytes().unwrap(), destination);
+                    convert_past_caches(
+                        &CodeCast::packed(conversion),
+                        isa,
+                        elements,
+                        tensor.bytes().unwrap(),
+                        destination,
+                    );
                     assert!(*destination == expected, "{isa:?}: {elements} {from} to {to} to {shift}, past the caches");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                 }
@@ -377,7 +387,7 @@ fn casts_past_the_caches_give_the_same_codes() {
         let expected = through(&Reference(conversion), &tensor, to);
         for isa in isas() {
             let mut bytes = vec![0xff; expected.len()];
-            convert_past_caches(&conversion, isa, len, tensor.bytes().unwrap(), &mut bytes);
+            convert_past_caches(&CodeCast::packed(conversion), isa, len, tensor.bytes().unwrap(), &mut bytes);
             assert!(bytes == expected, "{isa:?}: {from} to {to}");
         }
     }
@@ -415,7 +425,11 @@ fn destinations_are_aligned_where_elements_reach_a_line() {
     for (from, to, offset, elements) in cases {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let expected = [from, to].map(|t| elements.unwrap_or(0) * t.code_bits() as usize / 8);
-        assert_eq!(head(&conversion, &memory[aligned + offset..]), expected, "{from} to {to} at {offset}");
+        assert_eq!(
+            head(&CodeCast::packed(conversion), &memory[aligned + offset..]),
+            expected,
+            "{from} to {to} at {offset}"
+        );
     }
 }
 
@@ -452,7 +466,7 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
             let aligned = memory.as_ptr().align_offset(LINE);
             let bytes = &mut memory[aligned..][..expected.len()];
             let source = tensor.bytes().unwrap();
-            let [read, written] = loop_of(&conversion, isa).convert_past_caches(source, bytes);
+            let [read, written] = loop_of(&CodeCast::packed(conversion), isa).convert_past_caches(source, bytes);
             // No block has more than 1,024 bytes, and there are at most two runs of them.
             let rest = expected.len() - written;
             assert!(rest < 2 * 1024 && written.is_multiple_of(LINE), "{isa:?}: {from} to {to}: {rest}");
@@ -489,7 +503,7 @@ fn losses_are_counted_alike_from_sources_and_results() {
                 let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
                 let result = through(&Reference(conversion), &tensor, to);
                 for isa in isas() {
-                    let counter = LossCounter::new(&conversion, isa);
+                    let counter = LossCounter::new(&CodeCast::packed(conversion), isa);
                     let source = tensor.bytes().unwrap();
                     assert_eq!(counter.count(source, tensor.len()), expected, "{isa:?}: {from} to {to}, {options:?}");
                     if bits >= 8 {

@@ -3,6 +3,7 @@
 pub(crate) mod conversion;
 pub(crate) mod element;
 pub(crate) mod error;
+pub(crate) mod layout;
 pub(crate) mod loss;
 pub(crate) mod options;
 pub(crate) mod packed;

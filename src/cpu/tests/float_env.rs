@@ -2,7 +2,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::numeric;
+use super::{CodeCast, numeric};
 use crate::bits::float_env::{control, not_inlined};
 use crate::cpu::isa::Isa;
 use crate::cpu::{CHUNK, cast, cast_counted, cast_into, convert, count_losses, largest_relative_error};
@@ -65,7 +65,7 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
             for isa in Isa::all().into_iter().flatten() {
                 let cast = || {
                     let mut bytes = vec![0xff; to.packed_bytes(elements as u64).unwrap() as usize];
-                    convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes);
+                    convert(&CodeCast::packed(conversion), isa, elements, tensor.bytes().unwrap(), &mut bytes);
                     bytes
                 };
                 if under(&cast) != cast() {
