@@ -4,10 +4,15 @@
 //! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
 
+mod form;
+mod tables;
+
 use bytemuck::cast;
 
+use self::form::{Form, Meaning, To, To16OrMore, To32OrMore, halves};
+use self::tables::Tables;
 use super::entries;
-use super::numbers::{NumberTable, NumberTo};
+use super::numbers::NumberTable;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::f16c::X86V3;
 use crate::cpu::lanes::Lanes;
@@ -24,57 +29,6 @@ const VECTORS: usize = 4;
 pub(crate) struct ShuffleTable {
     form: Form,
     tables: Tables,
-}
-
-/// What the entries become, by the bits of the source. From sources of at most 4 bits to other destinations, there are
-/// faster tables.
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    From2(To16OrMore),
-    From4(To32OrMore),
-    From6(To),
-    From8(To),
-}
-
-#[derive(Clone, Copy, Debug)]
-enum To16OrMore {
-    Bits16,
-    UpperHalf,
-    Extended,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum To32OrMore {
-    UpperHalf,
-    Extended,
-    F64,
-    Int64,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum To {
-    Bits2,
-    Bits4,
-    Bits6,
-    Bits8,
-    Bits16,
-    UpperHalf,
-    Int32,
-    F64,
-    Int64,
-}
-
-/// What 16 bits of an entry stand for.
-#[derive(Clone, Copy, Debug)]
-enum Meaning {
-    /// The destination code, which has no more bits.
-    Code,
-    /// The upper half of a destination code of 32 bits, whose other bits are zero.
-    UpperHalf,
-    /// The lower half of an integer of 32 bits, which repeats its sign above it.
-    Extended,
-    /// The upper half of a number in binary32.
-    Number(NumberTo),
 }
 
 /// Evaluates `$made` with a constant `$TO`: the number that stands for `$to`.
@@ -147,71 +101,6 @@ impl ShuffleTable {
     }
 }
 
-/// For each index, the 16 bits that determine its destination code, and what they mean. `None` if 16 bits are not
-/// enough.
-fn halves(to_bits: u32, codes: &[u64; 256]) -> Option<([u16; 256], Meaning)> {
-    let is_upper = |code: &u64| code & 0xffff == 0;
-    let is_extended = |code: &u64| *code as u32 == i32::from(*code as i16) as u32;
-    match to_bits {
-        ..=16 => Some((codes.map(|code| code as u16), Meaning::Code)),
-        32 if codes.iter().all(is_upper) => Some((codes.map(|code| (code >> 16) as u16), Meaning::UpperHalf)),
-        32 if codes.iter().all(is_extended) => Some((codes.map(|code| code as u16), Meaning::Extended)),
-        _ => None,
-    }
-}
-
-impl Form {
-    fn new(from_bits: u32, to_bits: u32, meaning: Meaning) -> Option<Self> {
-        match from_bits {
-            2 => To16OrMore::new(to_bits, meaning).map(Self::From2),
-            4 => To32OrMore::new(meaning).map(Self::From4),
-            6 => To::new(to_bits, meaning).map(Self::From6),
-            8 => To::new(to_bits, meaning).map(Self::From8),
-            _ => None,
-        }
-    }
-}
-
-impl To16OrMore {
-    fn new(to_bits: u32, meaning: Meaning) -> Option<Self> {
-        match (meaning, to_bits) {
-            (Meaning::Code, 16) => Some(Self::Bits16),
-            (Meaning::UpperHalf, _) => Some(Self::UpperHalf),
-            (Meaning::Extended, _) => Some(Self::Extended),
-            _ => None,
-        }
-    }
-}
-
-impl To32OrMore {
-    fn new(meaning: Meaning) -> Option<Self> {
-        match meaning {
-            Meaning::UpperHalf => Some(Self::UpperHalf),
-            Meaning::Extended => Some(Self::Extended),
-            Meaning::Number(NumberTo::F64) => Some(Self::F64),
-            Meaning::Number(NumberTo::Int64) => Some(Self::Int64),
-            Meaning::Code | Meaning::Number(NumberTo::F32 | NumberTo::Int32) => None,
-        }
-    }
-}
-
-impl To {
-    fn new(to_bits: u32, meaning: Meaning) -> Option<Self> {
-        match (meaning, to_bits) {
-            (Meaning::Code, 2) => Some(Self::Bits2),
-            (Meaning::Code, 4) => Some(Self::Bits4),
-            (Meaning::Code, 6) => Some(Self::Bits6),
-            (Meaning::Code, 8) => Some(Self::Bits8),
-            (Meaning::Code, 16) => Some(Self::Bits16),
-            (Meaning::UpperHalf | Meaning::Number(NumberTo::F32), _) => Some(Self::UpperHalf),
-            (Meaning::Number(NumberTo::Int32), _) => Some(Self::Int32),
-            (Meaning::Number(NumberTo::F64), _) => Some(Self::F64),
-            (Meaning::Number(NumberTo::Int64), _) => Some(Self::Int64),
-            (Meaning::Code | Meaning::Extended, _) => None,
-        }
-    }
-}
-
 /// The cast from codes of `FROM` bits to `TO`.
 struct Shuffles<const FROM: usize, const TO: usize>(Avx2, Tables);
 
@@ -222,201 +111,6 @@ impl<const FROM: usize, const TO: usize> CastLoop for Shuffles<FROM, TO> {
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
         Steps(self.0, LookUp::<FROM, TO>(&self.1)).convert_past_caches(source, destination)
-    }
-}
-
-/// Tables of 16 bytes. Their entries for a source code are added up.
-struct Tables {
-    /// By the low four bits of a code.
-    first: BytePair,
-    /// By the high four bits of a code. In most pairs they are the sign and the exponent.
-    offsets: BytePair,
-    /// Corrections of the sum, the same for a code below 128 and for the code 128 above it.
-    lower: Vec<Increment>,
-    /// Corrections for the codes from 128 on only.
-    upper: Vec<Increment>,
-    upper_codes: UpperCodes,
-}
-
-/// How the results of the upper 128 codes follow from those of the lower ones.
-#[derive(Clone, Copy)]
-enum UpperCodes {
-    /// They do not follow: `upper` has the differences.
-    Apart,
-    /// Signed integers to floats: the results of the lower codes in reverse order, plus the low and the high byte of
-    /// the sign.
-    Mirrored([u8; 2]),
-    /// Floats to signed integers: the results of the lower codes, negated and masked.
-    Negated(u8),
-}
-
-/// A table of low bytes and one of high bytes.
-type BytePair = [[u8; 16]; 2];
-
-/// The place at which rows of 16 codes are compared. It is far from the ends of a row, where zeros and NaNs are.
-const MIDDLE: usize = 8;
-
-/// What is added for the codes from `first` on: the difference to the codes 16 before them. Rows of 16 codes that
-/// differ only by an offset, as in most binades, need no increment.
-#[derive(Clone, Copy)]
-struct Increment {
-    /// The first code, the same in all bytes.
-    first: [u8; 16],
-    tables: BytePair,
-}
-
-impl Tables {
-    /// The tables of `entries`: the results of all codes, of `to_bits` bits.
-    fn new(from_bits: u32, to_bits: u32, entries: &[u16]) -> Self {
-        // The low and the high bytes of the results have separate tables.
-        let mut tables = [[[0; 16]; 2]; 16];
-        for (i, entry) in entries.iter().enumerate() {
-            [tables[i / 16][0][i % 16], tables[i / 16][1][i % 16]] = entry.to_le_bytes();
-        }
-        let table = |row: usize| -> BytePair { tables[row] };
-        // Codes of 6 bits have only four rows, for which `first` and `offsets` cost more than they save.
-        let first = if from_bits == 6 { [[0; 16]; 2] } else { table(0) };
-        let rows = if from_bits == 6 { 4 } else { 16 };
-        let offset = |row: usize, side: usize| match from_bits == 8 {
-            true => table(row)[side][MIDDLE].wrapping_sub(first[side][MIDDLE]),
-            false => 0,
-        };
-        let offsets = [0, 1].map(|side| std::array::from_fn(|row| offset(row, side)));
-        let rest = |row: usize| -> BytePair {
-            let known = [0, 1].map(|side| first[side].map(|byte| byte.wrapping_add(offset(row, side))));
-            subtract(table(row), known)
-        };
-        let lower: Vec<_> = (0..rows.min(8)).map(rest).collect();
-        let upper: Vec<_> = (8..rows).map(|row| subtract(rest(row), lower[row - 8])).collect();
-        let lower = increments(&lower);
-        let plain = Self { first, offsets, lower, upper: increments(&upper), upper_codes: UpperCodes::Apart };
-        if from_bits < 8 {
-            return plain;
-        }
-        let result = |code: usize| entries[code].to_le_bytes();
-        let [flip, others @ ..] = &*(1..128)
-            .map(|code| std::array::from_fn(|side| result(256 - code)[side].wrapping_sub(result(code)[side])))
-            .collect::<Vec<[u8; 2]>>()
-        else {
-            return plain;
-        };
-        if others.iter().all(|other| other == flip) {
-            let mut offsets = plain.offsets;
-            // Code 128, whose absolute value is 128 too, is in neither the increments nor the first table.
-            for side in 0..2 {
-                offsets[side][8] = result(128)[side].wrapping_sub(flip[side]);
-            }
-            return Self { offsets, upper: Vec::new(), upper_codes: UpperCodes::Mirrored(*flip), ..plain };
-        }
-        let mask = (0xff >> 8u32.saturating_sub(to_bits)) as u8;
-        let negated = |row: BytePair| row.map(|side| side.map(|byte| byte.wrapping_neg() & mask));
-        let upper: Vec<_> = (8..rows).map(|row| subtract(table(row), negated(table(row - 8)))).collect();
-        let upper = increments(&upper);
-        if to_bits <= 8 && upper.len() < plain.upper.len() {
-            let mut offsets = plain.offsets;
-            offsets.iter_mut().for_each(|side| side.copy_within(..8, 8));
-            return Self { offsets, upper, upper_codes: UpperCodes::Negated(mask), ..plain };
-        }
-        plain
-    }
-
-    /// The low and the high bytes of the results. High bytes are looked up only if results have them.
-    #[inline(always)]
-    fn look_up<const FROM: usize, const TO: usize>(&self, l: Avx2, codes: [Bytes; VECTORS]) -> [[Bytes; VECTORS]; 2] {
-        let simd = l.0.v3.avx2;
-        let sides = if TO > 8 { 2 } else { 1 };
-        let mut made = [[vector::splat_u8(0); VECTORS]; 2];
-        if FROM <= 4 {
-            // One table has all codes.
-            for side in 0..sides {
-                let table = vector::twice(self.first[side]);
-                for i in 0..VECTORS {
-                    made[side][i] = simd._mm256_shuffle_epi8(table, codes[i]);
-                }
-            }
-            return made;
-        }
-        let mut lower = codes;
-        if FROM == 8 {
-            let mut magnitudes = codes;
-            if let UpperCodes::Mirrored(_) = self.upper_codes {
-                magnitudes = codes.map(
-                    #[inline(always)]
-                    |code| simd._mm256_abs_epi8(code),
-                );
-                lower = magnitudes;
-            } else {
-                lower = codes.map(
-                    #[inline(always)]
-                    |code| simd._mm256_and_si256(code, vector::splat_u8(0x7f)),
-                );
-            }
-            for i in 0..VECTORS {
-                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitudes[i]), vector::splat_u8(0x0f));
-                for side in 0..sides {
-                    let first = simd._mm256_shuffle_epi8(vector::twice(self.first[side]), lower[i]);
-                    let offset = simd._mm256_shuffle_epi8(vector::twice(self.offsets[side]), row);
-                    made[side][i] = simd._mm256_add_epi8(first, offset);
-                }
-            }
-        }
-        self.add::<TO>(l, &self.lower, &lower, &mut made);
-        match self.upper_codes {
-            UpperCodes::Apart => {}
-            UpperCodes::Mirrored(flip) => {
-                for i in 0..VECTORS {
-                    let negative = simd._mm256_cmpgt_epi8(vector::splat_u8(0), codes[i]);
-                    for side in 0..sides {
-                        let flip = simd._mm256_and_si256(negative, vector::splat_u8(flip[side]));
-                        made[side][i] = simd._mm256_add_epi8(made[side][i], flip);
-                    }
-                }
-            }
-            UpperCodes::Negated(mask) => {
-                for i in 0..VECTORS {
-                    // The instruction gives 0 where its second operand is 0, so that a bit other than the sign is set.
-                    let sign = simd._mm256_or_si256(codes[i], vector::splat_u8(1));
-                    let negated = simd._mm256_sign_epi8(made[0][i], sign);
-                    made[0][i] = simd._mm256_and_si256(negated, vector::splat_u8(mask));
-                }
-            }
-        }
-        if !self.upper.is_empty() {
-            let upper = codes.map(
-                #[inline(always)]
-                |code| simd._mm256_xor_si256(code, vector::splat_u8(0x80)),
-            );
-            self.add::<TO>(l, &self.upper, &upper, &mut made);
-        }
-        made
-    }
-
-    /// Adds what the increments have for the codes.
-    #[inline(always)]
-    fn add<const TO: usize>(
-        &self,
-        l: Avx2,
-        increments: &[Increment],
-        codes: &[Bytes; VECTORS],
-        made: &mut [[Bytes; VECTORS]; 2],
-    ) {
-        let simd = l.0.v3.avx2;
-        let sides = if TO > 8 { 2 } else { 1 };
-        for increment in increments {
-            let first = vector::twice(increment.first);
-            let mut tables = [first; 2];
-            for side in 0..sides {
-                tables[side] = vector::twice(increment.tables[side]);
-            }
-            for i in 0..VECTORS {
-                // For codes below `first` the index is negative: the subtraction saturates, so it cannot wrap around.
-                let index = simd._mm256_subs_epi8(codes[i], first);
-                for side in 0..sides {
-                    let found = simd._mm256_shuffle_epi8(tables[side], index);
-                    made[side][i] = simd._mm256_add_epi8(made[side][i], found);
-                }
-            }
-        }
     }
 }
 
@@ -511,23 +205,4 @@ fn store_i64(l: Avx2, numbers: [Bytes; 2], bytes: &mut [u8]) {
         vector::write(bytes, 0, simd._mm256_unpacklo_epi32(lower, upper));
         vector::write(bytes, LANES, simd._mm256_unpackhi_epi32(lower, upper));
     }
-}
-
-/// The increments whose sums give these rows.
-fn increments(rows: &[BytePair]) -> Vec<Increment> {
-    let mut before = [[0; 16]; 2];
-    let mut increments = Vec::new();
-    for (i, &row) in rows.iter().enumerate() {
-        let tables = subtract(row, before);
-        if tables != [[0; 16]; 2] {
-            increments.push(Increment { first: [16 * i as u8; 16], tables });
-        }
-        before = row;
-    }
-    increments
-}
-
-/// Subtracts each byte separately.
-fn subtract(a: BytePair, b: BytePair) -> BytePair {
-    std::array::from_fn(|side| std::array::from_fn(|i| a[side][i].wrapping_sub(b[side][i])))
 }

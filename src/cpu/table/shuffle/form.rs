@@ -1,0 +1,119 @@
+//! What the 16 bits of an entry stand for, and what becomes of them.
+
+use crate::cpu::table::numbers::NumberTo;
+
+/// What the entries become, by the bits of the source. From sources of at most 4 bits to other destinations, there are
+/// faster tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    From2(To16OrMore),
+    From4(To32OrMore),
+    From6(To),
+    From8(To),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum To16OrMore {
+    Bits16,
+    UpperHalf,
+    Extended,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum To32OrMore {
+    UpperHalf,
+    Extended,
+    F64,
+    Int64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum To {
+    Bits2,
+    Bits4,
+    Bits6,
+    Bits8,
+    Bits16,
+    UpperHalf,
+    Int32,
+    F64,
+    Int64,
+}
+
+/// What 16 bits of an entry stand for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meaning {
+    /// The destination code, which has no more bits.
+    Code,
+    /// The upper half of a destination code of 32 bits, whose other bits are zero.
+    UpperHalf,
+    /// The lower half of an integer of 32 bits, which repeats its sign above it.
+    Extended,
+    /// The upper half of a number in binary32.
+    Number(NumberTo),
+}
+
+impl Form {
+    pub(super) fn new(from_bits: u32, to_bits: u32, meaning: Meaning) -> Option<Self> {
+        match from_bits {
+            2 => To16OrMore::new(to_bits, meaning).map(Self::From2),
+            4 => To32OrMore::new(meaning).map(Self::From4),
+            6 => To::new(to_bits, meaning).map(Self::From6),
+            8 => To::new(to_bits, meaning).map(Self::From8),
+            _ => None,
+        }
+    }
+}
+
+impl To16OrMore {
+    fn new(to_bits: u32, meaning: Meaning) -> Option<Self> {
+        match (meaning, to_bits) {
+            (Meaning::Code, 16) => Some(Self::Bits16),
+            (Meaning::UpperHalf, _) => Some(Self::UpperHalf),
+            (Meaning::Extended, _) => Some(Self::Extended),
+            _ => None,
+        }
+    }
+}
+
+impl To32OrMore {
+    fn new(meaning: Meaning) -> Option<Self> {
+        match meaning {
+            Meaning::UpperHalf => Some(Self::UpperHalf),
+            Meaning::Extended => Some(Self::Extended),
+            Meaning::Number(NumberTo::F64) => Some(Self::F64),
+            Meaning::Number(NumberTo::Int64) => Some(Self::Int64),
+            Meaning::Code | Meaning::Number(NumberTo::F32 | NumberTo::Int32) => None,
+        }
+    }
+}
+
+impl To {
+    fn new(to_bits: u32, meaning: Meaning) -> Option<Self> {
+        match (meaning, to_bits) {
+            (Meaning::Code, 2) => Some(Self::Bits2),
+            (Meaning::Code, 4) => Some(Self::Bits4),
+            (Meaning::Code, 6) => Some(Self::Bits6),
+            (Meaning::Code, 8) => Some(Self::Bits8),
+            (Meaning::Code, 16) => Some(Self::Bits16),
+            (Meaning::UpperHalf | Meaning::Number(NumberTo::F32), _) => Some(Self::UpperHalf),
+            (Meaning::Number(NumberTo::Int32), _) => Some(Self::Int32),
+            (Meaning::Number(NumberTo::F64), _) => Some(Self::F64),
+            (Meaning::Number(NumberTo::Int64), _) => Some(Self::Int64),
+            (Meaning::Code | Meaning::Extended, _) => None,
+        }
+    }
+}
+
+/// For each index, the 16 bits that determine its destination code, and what they mean. `None` if 16 bits are not
+/// enough.
+pub(super) fn halves(to_bits: u32, codes: &[u64; 256]) -> Option<([u16; 256], Meaning)> {
+    let is_upper = |code: &u64| code & 0xffff == 0;
+    let is_extended = |code: &u64| *code as u32 == i32::from(*code as i16) as u32;
+    match to_bits {
+        ..=16 => Some((codes.map(|code| code as u16), Meaning::Code)),
+        32 if codes.iter().all(is_upper) => Some((codes.map(|code| (code >> 16) as u16), Meaning::UpperHalf)),
+        32 if codes.iter().all(is_extended) => Some((codes.map(|code| code as u16), Meaning::Extended)),
+        _ => None,
+    }
+}
