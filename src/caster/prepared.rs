@@ -146,7 +146,9 @@ impl Prepared {
     /// [`CastFault::Slice`](crate::CastFault::Slice) and [`CastFault::Overlap`](crate::CastFault::Overlap) for invalid
     /// slices; [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
     /// [`CastFault::Kernel`](crate::CastFault::Kernel), [`CastFault::DeviceLost`](crate::CastFault::DeviceLost) and
-    /// [`CastFault::Device`](crate::CastFault::Device) from the device. A buffer that was destroyed, or that belongs to
+    /// [`CastFault::Device`](crate::CastFault::Device) from the device;
+    /// [`CastFault::Limit`](crate::CastFault::Limit) where these slices need more workgroups or dispatches than the
+    /// device or a plan has. A buffer that was destroyed, or that belongs to
     /// another device of the same instance, is an invalid slice too; in a browser the device reports both later, in
     /// your error scope. A cast of no elements checks nothing.
     pub fn bind(&self, source: Source<'_>, destination: Destination<'_>) -> Result<Bound, Error> {

@@ -3,7 +3,7 @@
 //!
 //! [`InstructionSet::recipe`] is a pure function of the conversion. It makes every choice, by making the parts that a
 //! loop needs: if a part cannot be made, it tries the next recipe. [`InstructionSet::build`] makes the loop of a recipe
-//! without further choices. `tests/recipes.txt` has the recipe of each pair in words.
+//! without further choices. `src/cpu/tests/recipes.txt` has the recipe of each pair in words.
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx2;

@@ -361,13 +361,13 @@ pub struct VerifyArgs {
     pub random: u32,
     /// Cast every code of sources of at most 32 bits, and millions of 64 bits, and print a checksum for each cast; on
     /// --device cpu only the checksums are compared
-    #[arg(long, conflicts_with_all = ["random", "seed"])]
+    #[arg(long, conflicts_with_all = ["random", "seed"], group = "all_inputs")]
     pub exhaustive: bool,
     /// Do the exhaustive casts whose checksums are recorded, and compare only the checksums: a few minutes
-    #[arg(long, conflicts_with_all = ["random", "seed", "exhaustive"])]
+    #[arg(long, conflicts_with_all = ["random", "seed", "exhaustive"], group = "all_inputs")]
     pub checksums: bool,
     /// Keep the checksums of blocks in this file; an interrupted run with the same file goes on where it was
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "all_inputs")]
     pub record: Option<PathBuf>,
     /// Print a report in Markdown: adapter, driver, limits, what was cast, checksums, the first wrong results
     #[arg(long, conflicts_with_all = ["quiet", "json"])]

@@ -54,6 +54,12 @@ fn a_run_goes_on_from_its_record() {
     assert_eq!(outcome.status, Some(1));
     assert!(outcome.line().contains("blocks: belongs to another run"), "{}", outcome.stderr);
     assert_eq!(folder.read("blocks"), b"# another run\n");
+
+    // The other casts of `verify` have no record.
+    let outcome = folder.cast_without_gpu("verify --from int8 --to bool --record blocks");
+    assert_eq!(outcome.status, Some(2));
+    let missing = "wgpu-cast: the following required arguments were not provided: <--exhaustive|--checksums>";
+    assert_eq!(outcome.line(), missing);
 }
 
 #[test]
