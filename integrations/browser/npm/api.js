@@ -1,24 +1,13 @@
 // What the package exports, for a way to load its module.
 
 import * as module from './wgpu_cast_web.js';
+import { ARRAYS, codes, count, options as checked } from './arguments.js';
 
-/** The typed arrays whose elements are those of a type. All others hold packed codes in a Uint8Array. */
-const ARRAYS = {
-  float: Float32Array,
-  double: Float64Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  // Codes, as no browser's float16 array is everywhere yet.
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-};
+const OPTIONS = ['device', 'elements', 'saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
+const SETTINGS = ['device', 'thorough', 'every', 'progress', 'signal'];
 
-export function api(load) {
+/** `hasGpu` is false where the module cannot reach a GPU. */
+export function api(load, { hasGpu = true } = {}) {
   let loading;
   /** Loads the module once. */
   const loaded = () => {
@@ -32,6 +21,7 @@ export function api(load) {
   function named(name) {
     names ??= JSON.parse(module.elementTypes());
     const simple = (text) => String(text).toLowerCase().replaceAll(/[-_]/g, '');
+    if (typeof name !== 'string') throw new TypeError(`an element type is named by a string, got ${name}`);
     const found = names.find((type) => [type.name, ...type.aliases].some((known) => known === simple(name)));
     if (!found) throw new TypeError(`unknown element type ${JSON.stringify(name)}`);
     return found;
@@ -39,7 +29,8 @@ export function api(load) {
 
   /** Opens a device. One that fails on known codes is an error, unless it is wanted untested. */
   async function open(untested) {
-    if (!globalThis.navigator?.gpu) throw Object.assign(new Error('there is no WebGPU here'), { name: 'NoAdapter' });
+    const none = !hasGpu ? 'in Node, casts run on the CPU' : !globalThis.navigator?.gpu ? 'there is no WebGPU here' : undefined;
+    if (none) throw Object.assign(new Error(none), { name: 'NoAdapter' });
     return module.Gpu.open(untested);
   }
 
@@ -50,22 +41,24 @@ export function api(load) {
     return opening;
   }
 
-  async function cast(source, from, to, { device = 'cpu', elements, ...options } = {}) {
+  async function cast(source, from, to, given) {
+    const { device = 'cpu', elements, ...options } = checked(given, OPTIONS);
     await loaded();
     const [source_type, target] = [named(from), named(to)];
-    const bytes = new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+    const bytes = codes(source, source_type);
     const count = elements ?? Math.floor((bytes.length * 8) / source_type.bits);
     const result = device === 'gpu'
       ? await (await gpu()).cast(source_type.name, bytes, count, target.name, options)
       : module.castOnCpu(source_type.name, bytes, count, target.name, options);
-    const codes = result.bytes;
+    const made = result.bytes;
     const losses = JSON.parse(result.losses);
     result.free();
     const Typed = ARRAYS[target.name] ?? Uint8Array;
-    return { data: new Typed(codes.buffer, codes.byteOffset, codes.byteLength / Typed.BYTES_PER_ELEMENT), losses };
+    return { data: new Typed(made.buffer, made.byteOffset, made.byteLength / Typed.BYTES_PER_ELEMENT), losses };
   }
 
-  async function selfTest({ device = 'cpu', thorough = false, every, progress, signal } = {}) {
+  async function selfTest(given) {
+    const { device = 'cpu', thorough = false, every, progress, signal } = checked(given, SETTINGS);
     await loaded();
     const opened = device === 'gpu' ? await open(true) : undefined;
     const verifier = new module.Verifier(thorough, every);
@@ -87,7 +80,10 @@ export function api(load) {
   return {
     cast,
     selfTest,
-    packedBytes: async (type, elements) => { await loaded(); return module.packedBytes(named(type).name, elements); },
+    packedBytes: async (type, elements) => {
+      await loaded();
+      return module.packedBytes(named(type).name, count('elements', elements));
+    },
     elementTypes: async () => { await loaded(); return JSON.parse(module.elementTypes()); },
     version: async () => { await loaded(); return module.version(); },
   };

@@ -33,8 +33,9 @@ export type TypedArray =
  * Casts packed codes of one element type to another: `cast(new Float32Array([1, 2]), 'float', 'float8e4m3fn')`.
  *
  * The result is a typed array of the type's elements. Of the narrow floats it holds their codes, in a Uint16Array for float16
- * and bfloat16; of all other types without a typed array the packed bytes. An error has the name of what went wrong, such as
- * `DeviceLost`.
+ * and bfloat16; of all other types without a typed array the packed bytes. `source` is that array, or bytes, or a Float16Array. A
+ * wrong argument is a `TypeError` that names it, before any work; other errors have the name of what went wrong, such as
+ * `DeviceLost`. In Node, `device: 'gpu'` is refused with `NoAdapter`.
  */
 export function cast(source: TypedArray, from: string, to: string, options?: CastOptions):
   Promise<{ data: TypedArray, losses: Losses }>;

@@ -17,6 +17,36 @@ assert.equal((await elementTypes()).length, 25);
 await assert.rejects(cast(data, 'float9', 'float'), TypeError);
 await assert.rejects(cast(Float32Array.of(1), 'float', 'float16', { elements: 2 }), { name: 'ByteLength' });
 await assert.rejects(cast(Float32Array.of(1), 'float', 'float16', { device: 'gpu' }), { name: 'NoAdapter' });
+
+// A wrong argument is told before any work.
+const source = Float32Array.of(1);
+const wrong = [
+  [[[1, 2, 3], 'float', 'float16'], 'source must be a typed array, got an array'],
+  [[source.buffer, 'float', 'float16'], 'source must be a typed array, got ArrayBuffer'],
+  [[{ size: 4, usage: 8 }, 'float', 'float16'], 'source must be a typed array, got Object'],
+  [[undefined, 'float', 'float16'], 'source must be a typed array, got undefined'],
+  [[source, 'int32', 'float16'], 'source must be packed codes of int32, got a Float32Array of float'],
+  [[Uint16Array.of(1), 'float', 'int8'], 'source must be packed codes of float in elements of 1 or 4 bytes, got Uint16Array'],
+  [[source, 1, 'float16'], 'an element type is named by a string, got 1'],
+  [[source, 'float', 'float9'], 'unknown element type "float9"'],
+  [[source, 'float', 'float16', null], 'options must be an object, got null'],
+  [[source, 'float', 'float16', { device: 'GPU' }], 'device must be \'cpu\' or \'gpu\', got "GPU"'],
+  [[source, 'float', 'float16', { device: {} }], "device must be 'cpu' or 'gpu', got Object"],
+  [[source, 'float', 'float16', { elements: -1 }], 'elements must be a number of elements, got -1'],
+  [[source, 'float', 'float16', { elements: 0.5 }], 'elements must be a number of elements, got 0.5'],
+  [[source, 'float', 'float16', { saturate: 0 }], 'saturate must be a boolean, got 0'],
+  [[source, 'float', 'float8e8m0', { roundMode: 'even' }], 'roundMode must be \'up\' or \'down\' or \'nearest\', got "even"'],
+  [
+    [source, 'float', 'float16', { saturated: false }],
+    'unknown option "saturated"; there are device, elements, saturate, roundMode, int4Overflow, float4Nan',
+  ],
+];
+for (const [given, message] of wrong) await assert.rejects(cast(...given), { name: 'TypeError', message });
+await assert.rejects(selfTest({ evry: 11 }), TypeError);
+await assert.rejects(packedBytes('int4', -1), { name: 'TypeError', message: 'elements must be a number of elements, got -1' });
+// Also where a program has a GPU of its own.
+Object.defineProperty(globalThis.navigator ?? (globalThis.navigator = {}), 'gpu', { value: {}, configurable: true });
+await assert.rejects(cast(source, 'float', 'float16', { device: 'gpu' }), { name: 'NoAdapter', message: 'in Node, casts run on the CPU' });
 const { pairs, equal, casts } = await selfTest({ every: 11 });
 assert.ok(equal);
 console.log(`wgpu-cast-web ${await version()} in Node ${process.version}: ${pairs} pairs, ${casts} casts, 0 differ`);
