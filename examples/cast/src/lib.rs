@@ -1,8 +1,8 @@
 //! The program `wgpu-cast`: ONNX Cast for files, and tools to print, verify and measure the kernels. `wgpu-cast --help` is its
 //! documentation.
 //!
-//! This library is the program, and [`main`] runs it. The other items are shared with tests. Other programs use the
-//! crate `wgpu-cast`.
+//! This library is the program, and [`main`] runs it; [`embedded`] runs its commands inside another program, such as the
+//! Python module `wgpu_cast`. The other items are shared with tests. Other programs use the crate `wgpu-cast`.
 
 // As in src/lib.rs: wgpu's types nest deeply.
 #![recursion_limit = "256"]
@@ -14,6 +14,7 @@ mod bench;
 mod cache;
 pub mod checks;
 mod convert;
+pub mod embedded;
 mod environment;
 mod failure;
 mod files;
@@ -36,6 +37,7 @@ pub mod translate;
 mod types;
 mod verify;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -46,9 +48,18 @@ use failure::Failure;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    ExitCode::from(program(std::env::args_os()))
+}
+
+/// Runs the program with these arguments, of which the first is its name. Returns the exit status.
+///
+/// The program prints, and ends the process when a signal interrupts a conversion. To look for GPU adapters, it may start
+/// the process again with its arguments.
+pub fn program(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    signals::may_end_the_process();
     // Logging is off unless RUST_LOG is set, because drivers log a lot.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
-    let result = match Cli::try_parse() {
+    let result = match Cli::try_parse_from(arguments) {
         Ok(cli) => {
             if cli.command.loads_drivers() {
                 environment::prepare_for_drivers();
@@ -58,14 +69,18 @@ pub fn main() -> ExitCode {
             }
             run(&cli.command)
         }
-        Err(error) if is_help(&error) => error.exit(),
+        Err(error) if is_help(&error) => {
+            // There is no other place to report that this fails.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(1);
+        }
         Err(error) => Err(Failure::Usage(one_line(&error))),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             output::error(&failure);
-            ExitCode::from(failure.status())
+            failure.status()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Printing on stdout and stderr.
+//! Printing on stdout and stderr. What an [`embedded`] command would print goes to its caller.
 //!
 //! Names come from files, and a terminal obeys the control characters in them. So all lines are escaped here: a line
 //! that a caller prints stays one line.
@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::args::PROGRAM;
+use crate::embedded;
 use crate::failure::Failure;
 use crate::text::{cut, escaped};
 
@@ -27,6 +28,9 @@ pub fn hide_notes() {
 /// # Errors
 /// Writing to stdout fails. A closed pipe is not an error: the reader has all that it needs.
 pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    if embedded::keep_output(bytes) {
+        return Ok(());
+    }
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -44,14 +48,17 @@ pub fn line(line: impl Display) -> Result<(), Failure> {
 
 /// Tells on stderr what a command does, unless notes are hidden.
 pub fn note(message: impl Display) {
-    if !QUIET.load(Ordering::Relaxed) {
+    if !QUIET.load(Ordering::Relaxed) && !embedded::is_running() {
         message_line("", message);
     }
 }
 
 /// Tells on stderr what a user should know although the command succeeds.
 pub fn warning(message: impl Display) {
-    message_line("warning: ", message);
+    let message = message.to_string();
+    if !embedded::keep_warning(&message) {
+        message_line("warning: ", message);
+    }
 }
 
 /// Tells on stderr why a command fails.

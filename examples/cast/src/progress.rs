@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::embedded;
 use crate::output::{note, size};
 use crate::text::printable;
 
@@ -67,6 +68,7 @@ impl Progress {
     /// Adds bytes or steps that are done. `name` is the tensor, the file or the types that they belong to.
     pub fn advance(&mut self, more: u64, name: &str) {
         self.done = self.done.saturating_add(more);
+        embedded::advance(self.done, self.total, name);
         if let Some(bar) = &self.bar {
             bar.set_message(printable(name));
             bar.inc(more);

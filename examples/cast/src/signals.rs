@@ -5,6 +5,7 @@ use std::io;
 #[cfg(unix)]
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use crate::identity::FileId;
@@ -35,9 +36,19 @@ struct Partial {
 
 static WORK: Mutex<Work> = Mutex::new(Work { partial: Vec::new(), folders: Vec::new(), named: 0 });
 
+/// Whether signals are watched.
+static MAY_END: AtomicBool = AtomicBool::new(false);
+
+/// From now on, a signal ends the process. Inside another program, that program watches for signals.
+pub fn may_end_the_process() {
+    MAY_END.store(true, Ordering::Relaxed);
+}
+
 fn work() -> MutexGuard<'static, Work> {
     static WATCH: Once = Once::new();
-    WATCH.call_once(watch);
+    if MAY_END.load(Ordering::Relaxed) {
+        WATCH.call_once(watch);
+    }
     WORK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,11 +1,11 @@
 //! Outputs that are complete but do not have their names yet.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::partial::{Partial, Written};
 use super::target::{Permissions, folder_of};
@@ -15,8 +15,15 @@ use crate::identity::FileId;
 use crate::output::warning;
 use crate::signals;
 
-/// The outputs that this run has named.
-static NAMED: Mutex<Option<HashSet<FileId>>> = Mutex::new(None);
+thread_local! {
+    /// The outputs that this run has named. A run names all its outputs on one thread.
+    static NAMED: RefCell<HashSet<FileId>> = RefCell::default();
+}
+
+/// Forgets the outputs that an earlier run on this thread has named.
+pub fn start_run() {
+    NAMED.take();
+}
 
 /// The place of an output, and its partial file.
 pub struct Place {
@@ -114,15 +121,13 @@ impl Place {
     }
 
     fn rename(&self) -> Result<(), Failure> {
-        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-        let named = named.get_or_insert_default();
         self.partial.check_place().map_err(|what| Failure::at(&self.name, what))?;
         // Some file systems do not distinguish names that differ in case, for instance.
-        if FileId::at_itself(&self.target).is_ok_and(|id| named.contains(&id)) {
+        if FileId::at_itself(&self.target).is_ok_and(|id| NAMED.with_borrow(|named| named.contains(&id))) {
             return Err(Failure::at(&self.name, "another output of this run has this name in other letters"));
         }
         fs::rename(self.partial.path(), &self.target).map_err(|error| Failure::write(&self.name, error))?;
-        named.insert(self.partial.id());
+        NAMED.with_borrow_mut(|named| named.insert(self.partial.id()));
         Ok(())
     }
 

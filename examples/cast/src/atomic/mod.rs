@@ -18,7 +18,7 @@ use std::path::Path;
 use wgpu_cast_files::CastLoss;
 
 use self::complete::Place;
-pub use self::complete::{Complete, sync_folder};
+pub use self::complete::{Complete, start_run, sync_folder};
 use self::journal::Entry;
 use self::partial::{Opened, Partial};
 use self::syncing::Syncing;

@@ -1,16 +1,19 @@
 //! Where pieces are cast.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::ThreadPool;
 use wgpu_cast::{CastReport, CastSpec, DeviceChoice, Error, LossCounts, Tensor, cpu};
 
 use crate::args::DeviceArgs;
+use crate::embedded;
 use crate::failure::Failure;
 use crate::session::Session;
 
 /// The CPU, or a device.
 pub enum Caster {
-    Cpu,
+    /// On the threads of a pool, or of rayon's global one.
+    Cpu(Option<Arc<ThreadPool>>),
     Device(Box<OnDevice>),
 }
 
@@ -28,7 +31,7 @@ impl Caster {
     /// The device cannot be opened.
     pub fn open(args: &DeviceArgs) -> Result<Self, Failure> {
         match args.choice()? {
-            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::Cpu),
+            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::Cpu(embedded::pool())),
             choice => {
                 let session = pollster::block_on(Session::open(choice))?;
                 Ok(Self::Device(Box::new(OnDevice { session, report: Mutex::new(None) })))
@@ -73,8 +76,10 @@ impl Caster {
         len: usize,
         destination: &mut [u8],
     ) -> Result<LossCounts, Error> {
-        let Self::Device(device) = self else {
-            return cpu::cast_counted(spec, source, len, destination);
+        let device = match self {
+            Self::Device(device) => device,
+            Self::Cpu(Some(pool)) => return pool.install(|| cpu::cast_counted(spec, source, len, destination)),
+            Self::Cpu(None) => return cpu::cast_counted(spec, source, len, destination),
         };
         let tensor = Tensor::from_bytes(spec.from, [len], source.to_vec())?;
         let (result, report) = pollster::block_on(device.session.context.cast(&tensor, spec.to, &spec.options))?;

@@ -22,6 +22,7 @@ use super::stamp::Stamp;
 use crate::args::ConvertArgs;
 use crate::atomic::target::{self, open_special};
 use crate::atomic::{Complete, Output, sync_folder};
+use crate::embedded;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -329,6 +330,7 @@ impl<'a> Writer<'a> {
         files::write(plan, inputs, &self.settings(start), cast, &mut |made| {
             add(lost, made.losses);
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
+            embedded::may_go_on()?;
             put(&made)
         })
     }

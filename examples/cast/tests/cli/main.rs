@@ -8,6 +8,7 @@ mod clamp;
 mod convert;
 mod devices;
 mod dry_run;
+mod embedded;
 mod errors;
 mod files;
 mod folders;
