@@ -1,0 +1,138 @@
+"""Files of tensors and models."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import _native
+from ._losses import Losses
+from ._types import element_type
+from ._typing import Path
+
+__all__ = ["Converted", "ConvertedTensor", "StoredTensor", "convert", "info"]
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor in a file."""
+
+    file: str
+    name: str
+    """Empty if the file has no name for it."""
+    shape: tuple[int, ...]
+    type: str
+    """The name of ONNX, ``complex``, or the name that the file has for a type that is none of ONNX."""
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ConvertedTensor:
+    """A tensor of a conversion."""
+
+    file: str
+    name: str
+    shape: tuple[int, ...]
+    source_type: str
+    type: str
+    """The type in the output: ``source_type`` if the tensor stays as it is."""
+    source_bytes: int
+    bytes: int
+    losses: Losses | None
+    """What was lost; None if the tensor stays as it is."""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a conversion did."""
+
+    tensors: tuple[ConvertedTensor, ...]
+    losses: Losses
+    """What all tensors lost."""
+    seconds: float
+    route: str
+    """Where the tensors were cast."""
+    warnings: tuple[str, ...]
+
+
+def convert(
+    source: Path | Sequence[Path],
+    target: Path,
+    *,
+    to: Any = None,
+    only: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    saturate: bool = True,
+    round_mode: Literal["up", "down", "nearest"] = "up",
+    strict: bool = False,
+    device: Literal["cpu", "gpu", "auto"] = "cpu",
+    options: Sequence[str] = (),
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Converted:
+    """Converts the tensors of a file, a folder or a model to another element type, as the command ``wgpu-cast convert``.
+
+    ``source`` is a file (.safetensors, .npy, .npz, .onnx, .pb, .bin), the index of a sharded model, or a folder, or
+    several of them; ``target`` is the output, a folder for several. ``to`` is an element type in any spelling. In files of
+    several tensors, only floats are cast: those that match one of the patterns ``only`` and none of ``exclude``, where
+    ``*`` matches any text. ``options`` are further ones of the command, such as ``["--map", "*.bias=keep"]``; then ``to``
+    may be left out.
+
+    Tensor data streams through 1 GiB of memory. The output appears when it is complete. ``progress`` is called with the
+    bytes that are done, the bytes of all outputs, and the name of a tensor or file. Its exceptions, and Ctrl-C, stop the
+    conversion; the output that is being made is removed.
+
+    Raises ConvertError with the message of the command if a file is invalid or cannot be written, if options do not fit,
+    or, with ``strict``, if a value is beyond the range of its type. Nothing is written then.
+    """
+    sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    arguments = ["convert", "--json"]
+    arguments += [] if saturate else ["--saturate=false"]
+    if to is not None:
+        arguments.append(f"--to={element_type(to).name}")
+    if round_mode != "up":
+        arguments.append(f"--round-mode={round_mode}")
+    arguments += [f"--only={pattern}" for pattern in only]
+    arguments += [f"--except={pattern}" for pattern in exclude]
+    arguments += ["--strict"] if strict else []
+    arguments += [f"--device={device}", *options]
+    # Several outputs go to a folder.
+    arguments += ["--"] if len(sources) == 1 else [f"--out-dir={os.fspath(target)}", "--"]
+    arguments += [os.fspath(path) for path in sources]
+    arguments += [os.fspath(target)] if len(sources) == 1 else []
+    printed, warnings = _native.run(arguments, progress)
+    *tensors, summary = [json.loads(line) for line in printed.splitlines()]
+    return Converted(
+        tensors=tuple(map(converted_tensor, tensors)),
+        losses=Losses(**summary["lost"]),
+        seconds=summary["seconds"],
+        route=summary["route"],
+        warnings=tuple(warnings),
+    )
+
+
+def converted_tensor(row: dict[str, Any]) -> ConvertedTensor:
+    return ConvertedTensor(
+        file=row["file"],
+        name=row["tensor"],
+        shape=tuple(row["shape"]),
+        source_type=row["from"],
+        type=row["to"],
+        source_bytes=row["bytes"][0],
+        bytes=row["bytes"][1],
+        losses=Losses(**row["lost"]) if "lost" in row else None,
+    )
+
+
+def info(path: Path, *, options: Sequence[str] = ()) -> list[StoredTensor]:
+    """The tensors of a file, of the shards of an index, or of all files below a folder, as the command ``wgpu-cast info``.
+
+    Only headers are read. ``options`` are further ones of the command, such as ``["--in-format", "npy"]``.
+
+    Raises ConvertError with the message of the command if a file is invalid.
+    """
+    printed, _ = _native.run(["info", "--json", *options, "--", os.fspath(path)], None)
+    rows = [json.loads(line) for line in printed.splitlines()]
+    return [
+        StoredTensor(row["file"], row["tensor"], tuple(row["shape"]), row["from"], row["bytes"][0]) for row in rows
+    ]

@@ -1,0 +1,102 @@
+# The native part. Its functions take arrays that the Python code has checked; users call those of the package.
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from ._losses import Losses
+from ._typing import Array, How
+
+__all__ = [
+    "__version__",
+    "after_fork",
+    "cast",
+    "cast_codes",
+    "devices",
+    "dtype",
+    "element_bits",
+    "element_code",
+    "element_name",
+    "element_types",
+    "pack_codes",
+    "parse",
+    "print",
+    "program",
+    "run",
+    "set_threads",
+    "unpack_codes",
+]
+
+__version__: str
+
+# The result is an array, or a tensor of torch for a tensor.
+@overload
+def cast(
+    x: Any,
+    to: Any,
+    *,
+    saturate: bool = True,
+    round_mode: Literal["up", "down", "nearest"] = "up",
+    out: Any = None,
+    strict: bool = False,
+    losses: Literal[False] = False,
+    device: Literal["cpu", "gpu"] = "cpu",
+    opset: int | None = None,
+) -> Any: ...
+@overload
+def cast(
+    x: Any,
+    to: Any,
+    *,
+    saturate: bool = True,
+    round_mode: Literal["up", "down", "nearest"] = "up",
+    out: Any = None,
+    strict: bool = False,
+    losses: Literal[True],
+    device: Literal["cpu", "gpu"] = "cpu",
+    opset: int | None = None,
+) -> tuple[Any, Losses]: ...
+@overload
+def cast(
+    x: Any,
+    to: Any,
+    *,
+    saturate: bool = True,
+    round_mode: Literal["up", "down", "nearest"] = "up",
+    out: Any = None,
+    strict: bool = False,
+    losses: bool,
+    device: Literal["cpu", "gpu"] = "cpu",
+    opset: int | None = None,
+) -> Any: ...
+def cast_codes(
+    source: Array,
+    from_: int,
+    destination: Array,
+    to: int,
+    how: How,
+) -> tuple[int, ...] | None: ...
+def parse(
+    strings: list[str],
+    destination: Array,
+    to: int,
+    how: How,
+) -> None: ...
+def print(
+    source: Array, from_: int, how: How
+) -> list[str]: ...
+def pack_codes(codes: Array, code: int, packed: Array) -> None: ...
+def unpack_codes(packed: Array, code: int, codes: Array) -> None: ...
+def element_code(to: Any) -> int: ...
+def element_bits(code: int) -> int: ...
+def element_name(code: int) -> str: ...
+def dtype(code: int) -> np.dtype[Any]: ...
+def element_types() -> list[tuple[str, int, int | None, list[str]]]: ...
+def devices() -> list[tuple[str, str, str, str, bool, str]]: ...
+def set_threads(n: int | None) -> None: ...
+def after_fork() -> None: ...
+def program(arguments: Sequence[str | os.PathLike[str]]) -> int: ...
+def run(
+    arguments: Sequence[str | os.PathLike[str]], progress: Callable[[int, int, str], object] | None
+) -> tuple[str, list[str]]: ...

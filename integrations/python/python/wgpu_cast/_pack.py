@@ -1,0 +1,66 @@
+"""Packed codes."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._arrays import as_array
+from ._cast import STRING, native
+from ._errors import CastError
+from ._typing import Array
+
+__all__ = ["pack", "unpack"]
+
+
+def pack(x: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Packs the codes of an array as in ONNX's ``raw_data``.
+
+    ``x`` is an array of any numeric element type and any shape. The result is one-dimensional and has ``ceil(n * bits /
+    8)`` bytes for ``n`` elements: codes in row-major order, little-endian, low bits first. Two 4-bit or four 2-bit codes
+    share a byte, four 6-bit codes share three bytes. Bits after the last code are zero.
+
+    Raises CastError for strings and for arrays whose dtype is no element type.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        from ._torch import codes_of
+
+        array, code = codes_of(torch, x)
+    else:
+        array = as_array(x)
+        code = _native.element_code(native(array.dtype))
+    if code == STRING:
+        raise CastError("strings have no packed form")
+    return pack_array(np.require(array.astype(native(array.dtype), copy=False), requirements=["C", "A"]), code)
+
+
+def pack_array(codes: Array, code: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Packs a contiguous array."""
+    packed = np.empty((codes.size * _native.element_bits(code) + 7) // 8, np.uint8)
+    _native.pack_codes(codes, code, packed)
+    return packed
+
+
+def unpack(data: Any, dtype: Any, shape: int | Sequence[int]) -> Array:
+    """The array of packed codes, such as those of ONNX's ``raw_data``: the opposite of pack.
+
+    ``data`` is bytes or any buffer. ``dtype`` is an element type in any spelling. The result has this ``shape`` and the
+    dtype of numpy or ml_dtypes, with one code in each byte for the types of fewer than 8 bits.
+
+    Raises CastError if ``data`` does not have the bytes of ``shape``, and MissingLibraryError without ml_dtypes.
+    """
+    code = _native.element_code(dtype)
+    if code == STRING:
+        raise CastError("strings have no packed form")
+    codes = np.empty(shape, _native.dtype(code))
+    packed = as_array(data) if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+    return unpack_array(np.require(packed, requirements=["C", "A"]), code, codes)
+
+
+def unpack_array(packed: Array, code: int, codes: Array) -> Array:
+    """Unpacks a contiguous array of bytes into another contiguous array."""
+    _native.unpack_codes(packed, code, codes)
+    return codes

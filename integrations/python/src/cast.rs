@@ -1,0 +1,164 @@
+//! Casts of arrays.
+
+use numpy::prelude::*;
+use numpy::{PyUntypedArray, get_array_module};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use wgpu_cast::{CastSpec, ElementType, LossCounts};
+
+use crate::bytes::{Destination, Source};
+use crate::error::loss_error;
+use crate::how::{How, options};
+use crate::names::{element_type, of_code};
+use crate::types;
+use crate::work::{self, Counting};
+
+/// Cast an array to another element type, by the rules of the ONNX operator Cast.
+///
+/// Parameters
+/// ----------
+/// x : array
+///     A numpy array, of numpy's or ml_dtypes' dtypes; a tensor of torch on the CPU; or anything with ``__array__``,
+///     ``__dlpack__`` or the buffer protocol. Any shape, strides and byte order.
+/// to : name, dtype or ONNX number
+///     ``"float8e4m3fn"``, ``"F8_E4M3"``, ``ml_dtypes.float8_e4m3fn``, ``torch.float8_e4m3fn`` and 17 mean the same.
+///     Names are those of ONNX, so that ``"float"`` has 32 bits, and those of numpy, ml_dtypes and safetensors.
+/// saturate : bool
+///     float8 results: values beyond the range become the largest finite number instead of an infinity or NaN.
+/// round_mode : "up", "down" or "nearest"
+///     float8e8m0 results: how a value is rounded to a power of two.
+/// out : array, optional
+///     Where to write the result. It must be contiguous, have the dtype and the shape of the result, and share no memory
+///     with ``x``.
+/// strict : bool
+///     Raise LossError if a value would be lost, before anything is written.
+/// losses : bool
+///     Return ``(result, Losses)``: how many values were changed beyond rounding.
+/// device : "cpu" or "gpu"
+///     "gpu" copies the array to the first adapter of ``devices()`` that works, and back; strings stay on the CPU.
+/// opset : int, optional
+///     The ONNX opset whose rules apply, from 1 on. The default is the newest.
+///
+/// Returns
+/// -------
+/// A new array with the shape of ``x`` and its order of axes, as ``x.astype(dtype, order="K")`` has it, or ``out``. Its dtype
+/// is one of numpy or ml_dtypes; types of fewer than 8 bits take one byte for each element. A tensor of torch gives a tensor.
+/// Strings have the dtype ``U``, or the dtype ``S``, ``StringDType`` or ``object`` that ``to`` is.
+///
+/// Raises
+/// ------
+/// CastError (a ValueError)
+///     ``to`` is no element type, the elements of ``x`` are of none, ``x`` is a masked array, ``out`` does not fit, or a text
+///     is not a number. Its subclasses are LossError (``strict``), MissingLibraryError (the dtype needs ml_dtypes, or a newer
+///     one) and DeviceError (there is no adapter, or it fails).
+/// TypeError
+///     An argument of another kind.
+///
+/// Notes
+/// -----
+/// Each result is the exact value rounded once, so that it does not depend on the machine. The rules:
+/// https://onnx.ai/onnx/operators/onnx__Cast.html, with what ONNX leaves open settled as in its newest test data. If Ctrl-C
+/// interrupts a cast of more than 2**26 elements into ``out``, a part of ``out`` is written.
+///
+/// Examples
+/// --------
+/// >>> import numpy, wgpu_cast
+/// >>> wgpu_cast.cast(numpy.array([1.0, 2.6, 500.0], numpy.float32), "float8e4m3fn")
+/// array([1, 2.5, 448], dtype=float8_e4m3fn)
+//
+// Contiguous numpy arrays of numbers are cast here at once. All other arguments go to `_cast.py`.
+#[pyfunction]
+#[pyo3(signature = (x, to, *, saturate = true, round_mode = "up", out = None, strict = false, losses = false, device = "cpu", opset = None))]
+#[allow(clippy::too_many_arguments, reason = "the keyword arguments of a Python function")]
+pub fn cast<'py>(
+    x: &Bound<'py, PyAny>,
+    to: &Bound<'py, PyAny>,
+    saturate: bool,
+    round_mode: &str,
+    out: Option<&Bound<'py, PyAny>>,
+    strict: bool,
+    losses: bool,
+    device: &str,
+    opset: Option<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.py();
+    if out.is_none()
+        && !(strict || losses)
+        && device == "cpu"
+        && opset.is_none()
+        && let Ok(array) = x.cast_exact::<PyUntypedArray>()
+        && array.is_contiguous()
+        && array.is_aligned()
+        && let Some(from) = types::element_type(&array.dtype())?
+    {
+        let to = element_type(to)?;
+        if to != ElementType::STRING {
+            let spec = CastSpec::new(from, to).with_options(options(py, saturate, round_mode)?);
+            return cast_contiguous(array, &spec);
+        }
+    }
+    static OTHERS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let how = (saturate, round_mode, strict, losses, device, opset);
+    OTHERS.import(py, "wgpu_cast._cast", "cast")?.call1((x, to, out, how))
+}
+
+fn cast_contiguous<'py>(array: &Bound<'py, PyUntypedArray>, spec: &CastSpec) -> PyResult<Bound<'py, PyAny>> {
+    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = array.py();
+    let empty = EMPTY.get_or_try_init(py, || Ok::<_, PyErr>(get_array_module(py)?.getattr("empty")?.unbind()))?;
+    let empty = empty.bind(py);
+    let (shape, dtype) = (array.getattr(intern!(py, "shape"))?, types::dtype(py, spec.to)?);
+    let result = match array.is_c_contiguous() {
+        true => empty.call1((shape, dtype))?,
+        false => empty.call1((shape, dtype, intern!(py, "F")))?,
+    };
+    let source = Source::new(array)?;
+    let mut destination = Destination::new(result.cast()?)?;
+    work::cast(py, spec, source.bytes()?, destination.bytes()?, Counting::No, false)?;
+    Ok(result)
+}
+
+/// Casts the codes of an array into those of another one. Both are contiguous and have the same shape. Returns the
+/// counts of what is lost, if `losses` is wanted.
+#[pyfunction]
+pub fn cast_codes<'py>(
+    source: &Bound<'py, PyUntypedArray>,
+    from: i32,
+    destination: &Bound<'py, PyUntypedArray>,
+    to: i32,
+    how: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    let py = source.py();
+    let how = How::new(how)?;
+    let (from, to) = (of_code(py, from)?, of_code(py, to)?);
+    let spec = CastSpec::new(from, to).with_options(how.options(py, from, to)?);
+    let on_gpu = how.on_gpu(py)?;
+    let source = Source::new(source)?;
+    let source = source.bytes()?;
+    // Opened before anything is written.
+    let mut destination = Destination::new(destination)?;
+    if how.strict {
+        let lost = work::count(py, &spec, source)?;
+        if lost.total() > 0 {
+            return Err(loss_error(py, refusal(&spec, &lost), counts(&lost)));
+        }
+    }
+    let counting = if how.losses && !how.strict { Counting::Yes } else { Counting::No };
+    let lost = work::cast(py, &spec, source, destination.bytes()?, counting, on_gpu)?;
+    how.losses.then(|| PyTuple::new(py, counts(&lost))).transpose()
+}
+
+fn counts(lost: &LossCounts) -> Vec<u64> {
+    lost.iter().map(|(_, count)| count).collect()
+}
+
+fn refusal(spec: &CastSpec, lost: &LossCounts) -> String {
+    let told = lost.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}"));
+    let values = match lost.total() {
+        1 => "1 value is lost".to_owned(),
+        more => format!("{more} values are lost"),
+    };
+    format!("cast {} -> {}: {values}: {}", spec.from, spec.to, told.collect::<Vec<_>>().join(", "))
+}

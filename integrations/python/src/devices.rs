@@ -1,0 +1,46 @@
+//! Casts on a GPU.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use wgpu_cast::{CastSpec, Context, DeviceChoice, ElementType, Error, Tensor, cpu};
+
+use crate::work::item_size;
+
+/// The context that all casts share. It is opened again after its device was lost.
+static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
+
+fn context() -> Result<Arc<Context>, Error> {
+    let mut context = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(open) = context.as_ref().filter(|context| !context.is_lost()) {
+        return Ok(open.clone());
+    }
+    let open = Arc::new(pollster::block_on(Context::open(DeviceChoice::Gpu))?);
+    *context = Some(open.clone());
+    Ok(open)
+}
+
+/// Casts codes, one in each byte or in whole bytes, on a GPU.
+pub fn cast(spec: &CastSpec, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
+    let context = context()?;
+    let elements = source.len() / item_size(spec.from);
+    let mut packed = vec![0; packed_bytes(spec.from, elements)];
+    cpu::pack_codes(spec.from, source, &mut packed)?;
+    let tensor = Tensor::from_bytes(spec.from, [elements], packed)?;
+    let (result, _) = pollster::block_on(context.cast(&tensor, spec.to, &spec.options))?;
+    cpu::unpack_codes(spec.to, result.bytes().unwrap_or_default(), destination)
+}
+
+fn packed_bytes(element_type: ElementType, elements: usize) -> usize {
+    element_type.packed_bytes(elements as u64).unwrap_or(0) as usize
+}
+
+/// The adapters of this machine: name, backend, kind, driver, whether `device="gpu"` uses it, and why.
+#[pyfunction]
+pub fn devices(py: Python<'_>) -> Vec<(String, String, String, String, bool, String)> {
+    let adapters = py.detach(|| pollster::block_on(wgpu_cast::adapters()));
+    let row = |a: wgpu_cast::AdapterSummary| {
+        (a.name, a.backend.to_string(), format!("{:?}", a.device_type), a.driver, a.chosen, a.reason)
+    };
+    adapters.into_iter().map(row).collect()
+}

@@ -1,0 +1,15 @@
+//! Takes the place of `devices.rs` in a build without wgpu.
+
+use pyo3::prelude::*;
+use wgpu_cast::{CastSpec, Error};
+
+/// There is no GPU.
+pub fn cast(_spec: &CastSpec, _source: &[u8], _destination: &mut [u8]) -> Result<(), Error> {
+    "gpu".parse::<wgpu_cast::ElementType>().map(drop)
+}
+
+/// No adapters.
+#[pyfunction]
+pub fn devices() -> Vec<(String, String, String, String, bool, String)> {
+    Vec::new()
+}

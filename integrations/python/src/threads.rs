@@ -1,0 +1,95 @@
+//! The threads of large casts.
+//!
+//! The module has a pool of its own. After a fork, the child has none of its parent's threads, so that it must make
+//! another pool; rayon's global pool could not be replaced.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use wgpu_cast::cpu;
+
+use crate::error::cast_error;
+
+/// The most threads. Each takes memory for its stack.
+const MOST: usize = 1024;
+
+struct Threads {
+    /// `None`: one for each processor.
+    wanted: Option<usize>,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+/// Locked only for moments, by threads that are attached to the interpreter. So with a GIL, no thread holds it during a
+/// fork.
+static THREADS: Mutex<Threads> = Mutex::new(Threads { wanted: None, pool: None });
+
+fn threads() -> MutexGuard<'static, Threads> {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The threads of a cast.
+pub enum Pool {
+    Alone,
+    Shared(Arc<ThreadPool>),
+}
+
+impl Pool {
+    /// The threads that the caller wants.
+    pub fn get(_py: Python<'_>) -> PyResult<Self> {
+        let mut threads = threads();
+        if threads.wanted == Some(1) {
+            return Ok(Self::Alone);
+        }
+        if threads.pool.is_none() {
+            threads.pool = Some(build(threads.wanted.unwrap_or(0))?);
+        }
+        Ok(threads.pool.clone().map_or(Self::Alone, Self::Shared))
+    }
+
+    /// The threads as a pool, also if it is only one.
+    #[cfg(feature = "program")]
+    pub fn shared(self) -> PyResult<Arc<ThreadPool>> {
+        match self {
+            Self::Shared(pool) => Ok(pool),
+            Self::Alone => build(1),
+        }
+    }
+
+    /// Runs `work`, whose casts use these threads.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match self {
+            Self::Alone => cpu::on_this_thread(work),
+            Self::Shared(pool) => pool.install(work),
+        }
+    }
+}
+
+/// A pool of `threads` threads; 0 stands for one for each processor.
+fn build(threads: usize) -> PyResult<Arc<ThreadPool>> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map(Arc::new).map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))
+}
+
+/// Set the number of threads of casts of more than 131,072 elements, and of conversions of files.
+///
+/// ``n`` is 1 to 1024, or None for one thread for each processor, which is the default. Casts that run keep their threads.
+///
+/// Raises CastError for other numbers.
+#[pyfunction]
+pub fn set_threads(py: Python<'_>, n: Option<i64>) -> PyResult<()> {
+    let wanted = n.map(|n| usize::try_from(n).ok().filter(|n| (1..=MOST).contains(n)).ok_or(n)).transpose();
+    let wanted = wanted.map_err(|n| cast_error(py, format!("the number of threads must be 1 to {MOST}, got {n}")))?;
+    let mut threads = threads();
+    *threads = Threads { wanted, pool: None };
+    Ok(())
+}
+
+/// Gives up the threads of the parent process, after a fork.
+#[pyfunction]
+pub fn after_fork() {
+    let pool = threads().pool.take();
+    // Dropping it would wait for threads that do not exist here.
+    std::mem::forget(pool);
+}
