@@ -14,6 +14,7 @@ mod devices;
 mod error;
 mod how;
 mod names;
+mod onnx;
 mod pack;
 #[cfg(feature = "program")]
 mod program;
@@ -31,6 +32,8 @@ mod native {
     use super::devices::devices;
     #[pymodule_export]
     use super::names::{dtype, element_bits, element_code, element_name, element_types};
+    #[pymodule_export]
+    use super::onnx::read_node;
     #[pymodule_export]
     use super::pack::{pack_codes, unpack_codes};
     #[cfg(feature = "program")]
