@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from elements import ROWS
 from gpu import COPIES
-from report import AVX512, DATA, GPU, IN_PLACE, REFERENCE, ratio, read_lines
+from report import AVX512, DATA, GPU, IN_PLACE, REFERENCE, gbps, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
@@ -38,7 +38,7 @@ def main() -> None:
         if path.exists():
             head, *lines = read_lines(path)
             draw(head, lines, ending)
-    for path, draw in (GPU / "gpu.jsonl", gpu), (DATA / "strings.jsonl", strings):
+    for path, draw in (GPU / "gpu.jsonl", gpu), (DATA / "strings.jsonl", strings), (DATA / "python.jsonl", python):
         if path.exists():
             head, *lines = read_lines(path)
             draw(head, lines)
@@ -253,6 +253,30 @@ def strings(head: dict, lines: list[dict]) -> None:
     title(axes, "Strings")
     legend(figure)
     save(figure, "strings.svg", f"{head['machine']}; 1 Mi elements", head["note"])
+
+
+def python(head: dict, lines: list[dict]) -> None:
+    """A panel for each number of elements: bars of the module, marks of the others."""
+    shown = {"new": ("Rust", "#000000", "|"), "numpy astype": ("numpy astype", "#e69f00", "o"), "torch .to": ("torch .to", "#cc79a7", "D")}
+    counts = sorted({line["elements"] for line in lines})
+    pairs = list(dict.fromkeys(map(named, lines)))
+    figure, panels = plt.subplots(1, len(counts), figsize=(9.6, 0.9 + 0.22 * len(pairs)), sharey=True, squeeze=False)
+    for count, axes in zip(counts, panels[0], strict=True):
+        of = [line for line in lines if line["elements"] == count]
+        rates = [{name: gbps(line["bytes"], times) for name, times in line["seconds"].items()} for line in of]
+        axes.barh(list(map(named, of)), [rate["cast"] for rate in rates], height=0.7, color=OURS, label="wgpu_cast.cast")
+        for name, (label, colour, mark) in shown.items():
+            there = [(rate[name], row) for row, rate in enumerate(rates) if name in rate]
+            if there:
+                axes.scatter(*zip(*there, strict=True), s=22, marker=mark, color=colour, label=label, zorder=3)
+        axes.set_xlim(left=0)
+        axes.set_ylim(len(of) - 0.4, -0.6)
+        axes.set_xlabel("GB/s, read and written")
+        axes.grid(axis="x")
+        axes.tick_params(length=0)
+        title(axes, f"{binary(count)} elements")
+    legend(figure)
+    save(figure, "python.svg", f"{head['machine']}; Python {head['python']}, one thread, into new memory", ", ".join(head["versions"]), head["note"])
 
 
 if __name__ == "__main__":

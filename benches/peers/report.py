@@ -19,7 +19,8 @@ AVX2, AVX512 = "ours", "ours, avx512"
 IN_PLACE = ["numpy", "torch copy_", "ORT"]
 # Those that allocate, and this crate when it does.
 NEW, ALLOCATING = "ours, new", ["numpy astype", "torch .to"]
-
+# The ways of the Python module, into new and into given memory, and the same in Rust.
+IN_RUST = {"cast": "new", "cast, out": "into"}
 
 # The folder of the figures of a hardware GPU, where there are any; the others are a software adapter's.
 GPU = DATA / "gpu"

@@ -9,6 +9,7 @@
 #   run.sh record [OPTION]…      the host's time for recording
 #   run.sh strings [OPTION]…     casts to and from strings
 #   run.sh transfer [OPTION]…    the time of host tensors on a device
+#   run.sh python [OPTION]…      the Python module beside this crate in Rust, numpy with ml_dtypes, and PyTorch
 #   run.sh files [OPTION]…       conversions of files: `wgpu-cast convert`, PyTorch and onnxconverter-common, beside a copy
 #   run.sh visit [FOLDER]        docs/charts/data/gpu, from what benches/gpu.sh left in a folder; measures nothing
 #   run.sh tables                the tables of docs/performance.md, of docs/charts/data/*/README.md and of the README, from the recorded figures
@@ -17,7 +18,7 @@
 # (docs/charts/data/xeon, zen3, zen4, zen5). Add
 # --help for the options of a command.
 #
-# `compare` and `files` use PyTorch, which is installed only on request:
+# `compare`, `python` and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `llvmpipe` builds integrations/burn, which takes about 15 minutes on two cores. Where the newer Mesa cannot be fetched, it prints
@@ -35,7 +36,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | small | gpu | llvmpipe | adapter | growth | record | strings | transfer | files | visit | tables | charts)
+    compare | small | gpu | llvmpipe | adapter | growth | record | strings | transfer | python | files | visit | tables | charts)
         what=$1
         shift
         ;;
@@ -53,9 +54,16 @@ case ${PEERS_TORCH:-} in
 esac
 [ "$what" != llvmpipe ] || install -r "$peers/requirements-webgpu.txt"
 [ -z "${PEERS_CUPY:-}" ] || install "$PEERS_CUPY"
+if [ "$what" = python ]; then
+    wheels=integrations/python/target/wheels
+    rm -rf "$wheels"
+    integrations/python/wheel.sh
+    install --force-reinstall --no-deps "$wheels"/*.whl
+    set -- --wheel "$wheels"/*.whl "$@"
+fi
 
 case $what in
-    compare | gpu | files)
+    compare | gpu | python | files)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
             echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;

@@ -1,5 +1,5 @@
-"""Writes the tables of docs/performance.md, docs/charts/data/*/README.md and README.md, from the figures in docs/charts/data and those of
-benches/instructions. Measures nothing.
+"""Writes the tables of docs/performance.md, docs/charts/data/*/README.md, README.md and integrations/python/README.md, from the figures
+in docs/charts/data and those of benches/instructions. Measures nothing.
 """
 
 import csv
@@ -14,10 +14,11 @@ import llvmpipe
 from compare import best, disagreements, speeds
 from elements import TYPES
 from ours import ROOT
-from report import DATA, GPU, IN_PLACE, MACHINES, REFERENCE, gbps, ratio, read_lines, table, widest
+from report import DATA, GPU, IN_PLACE, IN_RUST, MACHINES, REFERENCE, gbps, ratio, read_lines, table, widest
 
 PAGE = ROOT / "docs" / "performance.md"
 README = ROOT / "README.md"
+PYTHON = ROOT / "integrations" / "python" / "README.md"
 INSTRUCTIONS = ROOT / "benches" / "instructions"
 # The rows of the README.
 SHOWN = [
@@ -48,6 +49,8 @@ def main() -> None:
     rows = [readme_row(found[pair]) for pair in SHOWN]
     heads = ["cast", "wgpu-cast, GB/s", "ratio to memcpy", "fastest other library"]
     replace(README, "speed", f"{speed_of(head)}\n\n{table(heads, rows)}")
+    if (DATA / "python.jsonl").exists():
+        replace(PYTHON, "speed", in_python())
 
 
 def replace(path: Path, name: str, text: str) -> None:
@@ -240,6 +243,33 @@ def speed_of(head: dict) -> str:
         f"One thread of a virtual {head['machine'].partition(', ')[2]}; GB/s are bytes read and written. The others are numpy with\n"
         "ml_dtypes, PyTorch and ONNX Runtime: see [docs/performance.md][performance]."
     )
+
+
+def in_python() -> str:
+    """A row for each pair: microseconds of few elements, GB/s and ratios of more."""
+    head, lines = lines_of(DATA / "python.jsonl")
+    few, *more = sorted({line["elements"] for line in lines})
+    found = {(line["from"], line["to"], line["elements"]): line for line in lines}
+    others = {"numpy astype": "numpy", "torch .to": "torch"}
+
+    def cells(line: dict) -> list[str]:
+        seconds = line["seconds"]
+        if line["elements"] == few:
+            figures = {name: f"{1e6 * median(times):.1f}" for name, times in seconds.items()}
+            ours = [figures["cast"]]
+        else:
+            figures = {name: f"{gbps(line['bytes'], times):.1f}" for name, times in seconds.items()}
+            ours = [figures["cast"], *(f"{ratio(seconds[way], seconds[rust]):.2f}" for way, rust in IN_RUST.items())]
+        return [*ours, ", ".join(figures.get(name, "–") for name in others)]
+
+    heads = ["cast", f"{few:,}: µs", " and ".join(others.values())]
+    for count in more:
+        heads += [f"{count:,}: GB/s", "to Rust", "with `out=`", " and ".join(others.values())]
+    pairs = dict.fromkeys((line["from"], line["to"]) for line in lines)
+    rows = [[" → ".join(pair), *(cell for count in [few, *more] for cell in cells(found[*pair, count]))] for pair in pairs]
+    python = f"Python {head['python']}"
+    wheel = f"The wheel has {head['wheel'] / 1e6:.1f} MB, and `import wgpu_cast` takes {head['import_ms']:.0f} ms more than `import numpy`."
+    return f"{table(heads, rows)}\n{wheel} {about(head, 'one thread', python)}\n"
 
 
 def readme_row(line: dict) -> list[str]:
