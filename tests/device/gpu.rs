@@ -3,23 +3,33 @@
 
 use support::buffers::{buffer, own_device, read};
 use support::options::variants;
+use support::tier::Tier;
+use support::unrolled::{converts_one_by_one, main_kernel, stands_for_others};
 use support::{adapter, cases, numeric, oracle};
+use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
 use wgpu_cast::{
-    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, PlanLimits,
-    PlanTuning, Source, Tensor, cpu,
+    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, Placement, Plan,
+    PlanLimits, PlanSettings, PlanTuning, Position, Source, Tensor, cpu,
 };
 
-/// Every pair from one source type: hard codes against the oracle, then awkward lengths.
+/// Every pair from one source type. Compiling kernels is nearly all of the work, and a kernel is a conversion within a
+/// text that pairs of the same widths share, so that the two are tested apart:
+///
+/// - The conversion of every pair under every option casts hard codes in the adapter's main kernel, against the oracle.
+///   Where the main kernel has no `fn convert`, since it copies codes or converts several at once, the edge kernel casts
+///   them, too.
+/// - For each text without its conversion, one pair casts awkward lengths, and hard codes under every option, in this
+///   kernel. `support::unrolled` compares the texts. With `WGPU_CAST_TESTS=exhaustive` every pair does so.
 macro_rules! sources {
     ($($name:ident $element_type:ident)*) => {$(
         #[test]
         fn $name() {
             let context = adapter::open();
             let casters = Casters::new(&context);
+            let codes = cases::codes(ElementType::$element_type);
             for to in numeric() {
-                hard_codes(&context, ElementType::$element_type, to);
-                awkward_lengths(&context, &casters, ElementType::$element_type, to);
-                options_in_every_kernel(&context, &casters, ElementType::$element_type, to);
+                hard_codes(&context, &codes, ElementType::$element_type, to);
+                in_every_kernel(&context, &casters, &codes, ElementType::$element_type, to);
             }
         }
     )*
@@ -68,13 +78,11 @@ impl Casters {
     }
 }
 
-/// Long tensors take the blocks kernel and, for the rest, the edge kernel.
-fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
-    let mut codes = cases::codes(from);
-    // Types of few bits have too few codes for the blocks kernel.
-    let few = codes.clone();
-    while codes.len() < 20_000 {
-        codes.extend(&few);
+/// Every hard code, in the main kernel.
+fn hard_codes(context: &Context, codes: &[u64], from: ElementType, to: ElementType) {
+    let mut codes = codes.to_vec();
+    while !takes_main_kernel(context, CastSpec::new(from, to), codes.len()) {
+        codes.extend_from_within(..);
     }
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
     for options in variants(to) {
@@ -90,30 +98,51 @@ fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
     }
 }
 
-/// Every length around lanes, words and units, by each kernel, between guard bytes in a destination that is filled with
-/// `POISON`.
-fn awkward_lengths(context: &Context, casters: &Casters, from: ElementType, to: ElementType) {
+/// Whether a cast of this many elements takes the adapter's main kernel.
+fn takes_main_kernel(context: &Context, spec: CastSpec, len: usize) -> bool {
+    let caster = context.caster().unwrap();
+    let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
+    let settings = PlanSettings::new(*caster.limits(), *caster.tuning());
+    let plan = Plan::new(&spec, len as u64, &placement, &settings).unwrap();
+    let main = wgsl::kernel(&spec, main_kernel(caster.tuning().lookup)).unwrap();
+    plan.kernels().iter().map(Kernel::wgsl).any(|text| text == main.wgsl())
+}
+
+/// In each kernel for which the pair stands for others: awkward lengths, and hard codes under every option.
+fn in_every_kernel(context: &Context, casters: &Casters, codes: &[u64], from: ElementType, to: ElementType) {
+    let main = main_kernel(context.caster().unwrap().tuning().lookup);
+    let exhaustive = Tier::chosen() == Tier::Exhaustive;
+    for (caster, variant) in [
+        (&casters.tables, KernelVariant::Table),
+        (&casters.computed, KernelVariant::Computed),
+        (&casters.edge, KernelVariant::Edge),
+    ] {
+        let stands = exhaustive || stands_for_others(from, to, variant);
+        if stands {
+            awkward_lengths(context, caster, from, to);
+        }
+        if stands || variant == KernelVariant::Edge && !converts_one_by_one(from, to, main) {
+            every_option(context, caster, codes, from, to);
+        }
+    }
+}
+
+/// Every length around lanes, words and units, between guard bytes in a destination that is filled with `POISON`.
+fn awkward_lengths(context: &Context, caster: &Caster, from: ElementType, to: ElementType) {
     let lengths: Vec<usize> =
         (1..=17).chain([23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 1025]).collect();
     let codes = cases::random(from, 1025, 11);
     let tensors = lengths.iter().map(|&n| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap());
     let tensors: Vec<Tensor> = tensors.collect();
-    for caster in [&casters.tables, &casters.computed, &casters.edge] {
-        check_regions(context, caster, &tensors, CastSpec::new(from, to));
-    }
+    check_regions(context, caster, &tensors, CastSpec::new(from, to));
 }
 
-/// Hard codes under every option, through the edge kernel and, for sources of at most 8 bits, through the table in
-/// workgroup memory. On a software adapter, a long tensor takes neither of them.
-fn options_in_every_kernel(context: &Context, casters: &Casters, from: ElementType, to: ElementType) {
-    let codes = cases::codes(from);
+/// Hard codes under every option.
+fn every_option(context: &Context, caster: &Caster, codes: &[u64], from: ElementType, to: ElementType) {
     let some = codes.iter().step_by(codes.len().div_ceil(3000)).cycle().take(3000);
     let tensor = Tensor::from_codes(from, [3000], some.copied()).unwrap();
-    for caster in [&casters.edge, &casters.tables].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
-        for options in variants(to) {
-            let tensors = std::slice::from_ref(&tensor);
-            check_regions(context, caster, tensors, CastSpec::new(from, to).with_options(options));
-        }
+    for options in variants(to) {
+        check_regions(context, caster, std::slice::from_ref(&tensor), CastSpec::new(from, to).with_options(options));
     }
 }
 

@@ -4,7 +4,7 @@
 //! of times as long. They still meet every pair, every option, every instruction set and every special value: they
 //! leave out further codes and further lengths of the same kind.
 //!
-//! With `WGPU_CAST_TESTS=exhaustive` they do more: the tests of slices compile the kernels for units of every pair,
+//! With `WGPU_CAST_TESTS=exhaustive` they do more: the tests of pairs and of slices compile all kernels of every pair,
 //! which takes minutes where the driver has not kept them on disk.
 
 use std::env::var_os;
