@@ -13,7 +13,7 @@ use crate::error::loss_error;
 use crate::how::{How, options};
 use crate::names::{element_type, of_code};
 use crate::types;
-use crate::work::{self, Counting};
+use crate::work::{self, Work};
 
 /// Cast an array to another element type, by the rules of the ONNX operator Cast.
 ///
@@ -84,8 +84,7 @@ pub fn cast<'py>(
     opset: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
-    if out.is_none()
-        && !(strict || losses)
+    if !(strict || losses)
         && device == "cpu"
         && opset.is_none()
         && let Ok(array) = x.cast_exact::<PyUntypedArray>()
@@ -96,7 +95,12 @@ pub fn cast<'py>(
         let to = element_type(to)?;
         if to != ElementType::STRING {
             let spec = CastSpec::new(from, to).with_options(options(py, saturate, round_mode)?);
-            return cast_contiguous(array, &spec);
+            match out {
+                None => return cast_contiguous(array, &spec),
+                Some(out) if cast_into(array, &spec, out)? => return Ok(out.clone()),
+                // Arrays that do not fit at once, or do not fit at all.
+                Some(_) => {}
+            }
         }
     }
     static OTHERS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -116,18 +120,43 @@ fn cast_contiguous<'py>(array: &Bound<'py, PyUntypedArray>, spec: &CastSpec) -> 
     };
     let source = Source::new(array)?;
     let mut destination = Destination::new(result.cast()?)?;
-    work::cast(py, spec, source.bytes()?, destination.bytes()?, Counting::No, false)?;
+    let work = Work { spec, counts: false, on_gpu: false, is_new: true };
+    work.cast(py, source.bytes()?, destination.bytes()?)?;
     Ok(result)
 }
 
-/// Casts the codes of an array into those of another one. Both are contiguous and have the same shape. Returns the
-/// counts of what is lost, if `losses` is wanted.
+/// Casts into an array that has the dtype, the shape and the order of the result. Returns false, and does nothing, if this
+/// array does not have them.
+fn cast_into<'py>(array: &Bound<'py, PyUntypedArray>, spec: &CastSpec, out: &Bound<'py, PyAny>) -> PyResult<bool> {
+    let Ok(out) = out.cast_exact::<PyUntypedArray>() else { return Ok(false) };
+    let same_order = (array.is_c_contiguous() && out.is_c_contiguous())
+        || (array.is_fortran_contiguous() && out.is_fortran_contiguous());
+    let fits = same_order && out.is_aligned() && array.shape() == out.shape();
+    if !fits || types::element_type(&out.dtype())? != Some(spec.to) {
+        return Ok(false);
+    }
+    // The ranges are compared before both are borrowed, because arrays of different owners can share memory.
+    let read = Source::new(array)?.bytes()?.as_ptr_range();
+    let Ok(mut destination) = Destination::new(out) else { return Ok(false) };
+    let written = destination.bytes()?.as_ptr_range();
+    if read.start < written.end && written.start < read.end {
+        return Ok(false);
+    }
+    let source = Source::new(array)?;
+    let work = Work { spec, counts: false, on_gpu: false, is_new: false };
+    work.cast(array.py(), source.bytes()?, destination.bytes()?)?;
+    Ok(true)
+}
+
+/// Casts the codes of an array into those of another one. Both are contiguous and have the same shape. The memory of
+/// the other one may be new. Returns the counts of what is lost, if `losses` is wanted.
 #[pyfunction]
 pub fn cast_codes<'py>(
     source: &Bound<'py, PyUntypedArray>,
     from: i32,
     destination: &Bound<'py, PyUntypedArray>,
     to: i32,
+    is_new: bool,
     how: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let py = source.py();
@@ -145,8 +174,8 @@ pub fn cast_codes<'py>(
             return Err(loss_error(py, refusal(&spec, &lost), counts(&lost)));
         }
     }
-    let counting = if how.losses && !how.strict { Counting::Yes } else { Counting::No };
-    let lost = work::cast(py, &spec, source, destination.bytes()?, counting, on_gpu)?;
+    let work = Work { spec: &spec, counts: how.losses && !how.strict, on_gpu, is_new };
+    let lost = work.cast(py, source, destination.bytes()?)?;
     how.losses.then(|| PyTuple::new(py, counts(&lost))).transpose()
 }
 

@@ -1,14 +1,34 @@
 //! Casts on a GPU.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use wgpu_cast::{CastSpec, Context, DeviceChoice, ElementType, Error, Tensor, cpu};
 
+use crate::error::device_error;
 use crate::work::item_size;
 
 /// The context that all casts share. It is opened again after its device was lost.
 static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
+
+/// The process that first used a GPU; 0 if none did. A fork copies this, but not the driver's threads.
+static USED_BY: AtomicU32 = AtomicU32::new(0);
+
+/// Checks that this process can use a GPU.
+///
+/// # Errors
+/// `DeviceError` in the child of a process that has used one.
+pub fn check(py: Python<'_>) -> PyResult<()> {
+    let this = std::process::id();
+    match USED_BY.compare_exchange(0, this, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(process) if process != this => {
+            let message = "the process from which this one was forked has used a GPU: start this one by \"spawn\"";
+            Err(device_error(py, message))
+        }
+        _ => Ok(()),
+    }
+}
 
 fn context() -> Result<Arc<Context>, Error> {
     let mut context = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,10 +57,11 @@ fn packed_bytes(element_type: ElementType, elements: usize) -> usize {
 
 /// The adapters of this machine: name, backend, kind, driver, whether `device="gpu"` uses it, and why.
 #[pyfunction]
-pub fn devices(py: Python<'_>) -> Vec<(String, String, String, String, bool, String)> {
+pub fn devices(py: Python<'_>) -> PyResult<Vec<(String, String, String, String, bool, String)>> {
+    check(py)?;
     let adapters = py.detach(|| pollster::block_on(wgpu_cast::adapters()));
     let row = |a: wgpu_cast::AdapterSummary| {
         (a.name, a.backend.to_string(), format!("{:?}", a.device_type), a.driver, a.chosen, a.reason)
     };
-    adapters.into_iter().map(row).collect()
+    Ok(adapters.into_iter().map(row).collect())
 }

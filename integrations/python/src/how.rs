@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use wgpu_cast::onnx::CastNode;
 use wgpu_cast::{CastOptions, ElementType, RoundMode};
 
+use crate::devices;
 use crate::error::{cast_error, from_core};
 
 /// The keyword arguments, as `_cast.py` passes them on.
@@ -27,7 +28,7 @@ impl How {
     pub fn on_gpu(&self, py: Python<'_>) -> PyResult<bool> {
         match self.device.as_str() {
             "cpu" => Ok(false),
-            "gpu" => Ok(true),
+            "gpu" => devices::check(py).map(|()| true),
             other => Err(cast_error(py, format!("device must be \"cpu\" or \"gpu\", got {other:?}"))),
         }
     }

@@ -8,6 +8,11 @@ pub fn cast(_spec: &CastSpec, _source: &[u8], _destination: &mut [u8]) -> Result
     "gpu".parse::<wgpu_cast::ElementType>().map(drop)
 }
 
+/// Nothing to check.
+pub fn check(_py: Python<'_>) -> PyResult<()> {
+    Ok(())
+}
+
 /// No adapters.
 #[pyfunction]
 pub fn devices() -> Vec<(String, String, String, String, bool, String)> {

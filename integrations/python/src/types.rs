@@ -4,7 +4,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, dtype as dtype_of_rust};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyString, PyType};
 use wgpu_cast::{ElementType, Kind};
 
 use crate::error::missing_library;
@@ -65,29 +65,17 @@ fn read_ml_dtypes(module: &Bound<'_, PyAny>) -> PyResult<Dtypes> {
     for name in module.dir()? {
         // Attributes such as `finfo` are no names of types, and `float8_e4m3` is no type of ONNX.
         let Ok(element_type) = name.extract::<String>()?.parse::<ElementType>() else { continue };
-        let Ok(class) = module.getattr(name.cast::<pyo3::types::PyString>()?)?.cast_into::<PyType>() else { continue };
+        let Ok(class) = module.getattr(name.cast::<PyString>()?)?.cast_into::<PyType>() else { continue };
         dtypes.push((element_type, PyArrayDescr::new(py, class)?.unbind()));
     }
     Ok(Dtypes(dtypes))
 }
 
 /// A module, if the program has imported it.
-pub fn loaded<'py>(py: Python<'py>, name: &Bound<'py, pyo3::types::PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub fn loaded<'py>(py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
     static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let modules = MODULES.import_dict(py)?;
-    modules.get_item(name)
-}
-
-/// `sys.modules`.
-trait Modules {
-    fn import_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>>;
-}
-
-impl Modules for PyOnceLock<Py<PyDict>> {
-    fn import_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let read = || Ok::<_, PyErr>(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind());
-        Ok(self.get_or_try_init(py, read)?.bind(py).clone())
-    }
+    let read = || Ok::<_, PyErr>(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind());
+    MODULES.get_or_try_init(py, read)?.bind(py).get_item(name)
 }
 
 fn of_ml_dtypes(py: Python<'_>) -> PyResult<Option<&Dtypes>> {

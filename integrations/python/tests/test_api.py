@@ -81,3 +81,25 @@ except wgpu_cast.DeviceError as error:
         monkeypatch.setenv(name, value)
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "DeviceError\n"
+
+
+SUBINTERPRETER = """
+import wgpu_cast
+try:
+    import _interpreters
+except ImportError:
+    import _xxsubinterpreters as _interpreters
+try:
+    failed = _interpreters.run_string(_interpreters.create(), "import wgpu_cast")
+except _interpreters.RunFailedError as error:
+    failed = error
+print(failed)
+"""
+
+
+def test_a_subinterpreter_gets_an_error():
+    """Neither numpy nor PyO3 can be loaded there."""
+    ran = subprocess.run([sys.executable, "-c", SUBINTERPRETER], capture_output=True, text=True)
+    assert "wgpu_cast._native does not support loading in subinterpreters" in ran.stdout or (
+        "cannot load module more than once per process" in ran.stdout
+    ), ran

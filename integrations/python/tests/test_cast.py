@@ -153,8 +153,16 @@ def test_losses():
     assert bits(cast(x[:1], "float16", strict=True)) == [0x3C00]
     _, losses = cast(x[:1], "float16", strict=True, losses=True)
     assert losses == Losses()
-    _, losses = cast(np.array([300, -1], np.int32), "uint4", losses=True)
-    assert losses == Losses(out_of_range=2)
+    for x, to, expected in [
+        (np.array([300, -1], np.int32), "uint4", Losses(out_of_range=2)),
+        (np.array([1e9, -np.inf], np.float32), "float8e4m3fn", Losses(saturated=2)),
+        (np.array([1e9, 2.0], np.float32), "float8e8m0", Losses()),
+        (np.array([np.nan, 1e-7, 1e-30], np.float32), "float6e2m3", Losses(nan_to_number=1, zero=2)),
+        (np.array([1e-5, 1.0], np.float64), "float16", Losses(subnormal=1)),
+    ]:
+        assert cast(x, to, losses=True)[1] == expected
+    _, losses = cast(np.float32(1e9), "float8e4m3fn", saturate=False, losses=True)
+    assert losses == Losses(nan=1)
 
 
 def test_packed_codes():

@@ -26,6 +26,14 @@ def as_array(x: Any) -> Array:
         raise CastError(f"numpy cannot take the memory of this {name} by DLPack: {error}") from error
 
 
+def torch_of(x: Any) -> Any:
+    """The module torch, if ``x`` is a tensor of it."""
+    torch = sys.modules.get("torch")
+    # While another thread imports torch, it has no such class.
+    tensor = getattr(torch, "Tensor", None)
+    return torch if tensor is not None and isinstance(x, tensor) else None
+
+
 def axes(array: Array) -> tuple[int, ...]:
     """The axes in the order of memory: the one with the longest steps first."""
     steps = [abs(step) for step in array.strides]

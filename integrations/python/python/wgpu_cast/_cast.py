@@ -1,12 +1,11 @@
 """Casts of arguments that the native part does not cast at once: other layouts, options, libraries, and strings."""
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from ._arrays import as_array, axes, check_out, dense
+from ._arrays import as_array, axes, check_out, dense, torch_of
 from ._errors import CastError
 from ._losses import Losses
 from ._typing import Array, How
@@ -17,8 +16,8 @@ STRING = _native.element_code("string")
 def cast(x: Any, to: Any, out: Any, how: How) -> Any:
     """``wgpu_cast.cast``, with its keyword arguments except ``out`` as a tuple."""
     target = _native.element_code(to)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
+    torch = torch_of(x)
+    if torch is not None:
         from ._torch import cast as cast_tensor
 
         return cast_tensor(torch, x, to, target, out, how)
@@ -52,7 +51,8 @@ def cast_numbers(
         if axes(result) != axes(array):
             array = np.asarray(array, order="C" if result.flags.c_contiguous else "F")
     order_of_axes = axes(result)
-    counts = _native.cast_codes(array.transpose(order_of_axes), source, result.transpose(order_of_axes), target, how)
+    codes, results = array.transpose(order_of_axes), result.transpose(order_of_axes)
+    counts = _native.cast_codes(codes, source, results, target, out is None, how)
     return result, counts
 
 

@@ -1,6 +1,5 @@
 """Files of tensors and models."""
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -101,7 +100,7 @@ def convert(
     arguments += [os.fspath(path) for path in sources]
     arguments += [os.fspath(target)] if len(sources) == 1 else []
     printed, warnings = _native.run(arguments, progress)
-    *tensors, summary = [json.loads(line) for line in printed.splitlines()]
+    *tensors, summary = rows(printed)
     return Converted(
         tensors=tuple(map(converted_tensor, tensors)),
         losses=Losses(**summary["lost"]),
@@ -109,6 +108,14 @@ def convert(
         route=summary["route"],
         warnings=tuple(warnings),
     )
+
+
+def rows(printed: str) -> list[dict[str, Any]]:
+    """The objects that the command prints, one a line."""
+    # It takes time to import, and most programs convert no files.
+    import json
+
+    return [json.loads(line) for line in printed.splitlines()]
 
 
 def converted_tensor(row: dict[str, Any]) -> ConvertedTensor:
@@ -132,7 +139,7 @@ def info(path: Path, *, options: Sequence[str] = ()) -> list[StoredTensor]:
     Raises ConvertError with the message of the command if a file is invalid.
     """
     printed, _ = _native.run(["info", "--json", *options, "--", os.fspath(path)], None)
-    rows = [json.loads(line) for line in printed.splitlines()]
     return [
-        StoredTensor(row["file"], row["tensor"], tuple(row["shape"]), row["from"], row["bytes"][0]) for row in rows
+        StoredTensor(row["file"], row["tensor"], tuple(row["shape"]), row["from"], row["bytes"][0])
+        for row in rows(printed)
     ]

@@ -76,6 +76,7 @@ def cast_codes(
     from_: int,
     destination: Array,
     to: int,
+    is_new: bool,
     how: How,
 ) -> tuple[int, ...] | None: ...
 def parse(

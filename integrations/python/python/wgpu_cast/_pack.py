@@ -1,13 +1,12 @@
 """Packed codes."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from ._arrays import as_array
+from ._arrays import as_array, torch_of
 from ._cast import STRING, native
 from ._errors import CastError
 from ._typing import Array
@@ -24,8 +23,8 @@ def pack(x: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
     Raises CastError for strings and for arrays whose dtype is no element type.
     """
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
+    torch = torch_of(x)
+    if torch is not None:
         from ._torch import codes_of
 
         array, code = codes_of(torch, x)
