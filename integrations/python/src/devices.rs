@@ -55,9 +55,12 @@ fn packed_bytes(element_type: ElementType, elements: usize) -> usize {
     element_type.packed_bytes(elements as u64).unwrap_or(0) as usize
 }
 
-/// The adapters of this machine: name, backend, kind, driver, whether `device="gpu"` uses it, and why.
+/// An adapter: its name, backend, kind and driver, whether it is chosen, and why.
+type Row = (String, String, String, String, bool, String);
+
+/// The adapters of this machine.
 #[pyfunction]
-pub fn devices(py: Python<'_>) -> PyResult<Vec<(String, String, String, String, bool, String)>> {
+pub fn devices(py: Python<'_>) -> PyResult<Vec<Row>> {
     check(py)?;
     let adapters = py.detach(|| pollster::block_on(wgpu_cast::adapters()));
     let row = |a: wgpu_cast::AdapterSummary| {

@@ -13,8 +13,10 @@ pub fn check(_py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+type Row = (String, String, String, String, bool, String);
+
 /// No adapters.
 #[pyfunction]
-pub fn devices() -> Vec<(String, String, String, String, bool, String)> {
+pub fn devices() -> Vec<Row> {
     Vec::new()
 }
