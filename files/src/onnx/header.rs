@@ -105,13 +105,15 @@ struct Found {
 impl Found {
     fn read(input: &dyn ReadAt, message: Range<u64>) -> Result<Self, WireError> {
         let mut found = Self::default();
-        for field in Fields::new(input, &tensor::KIND, message) {
-            found.add(input, &field?)?;
+        let mut fields = Fields::new(input, &tensor::KIND, message);
+        while let Some(field) = fields.next() {
+            found.add(input, &field?, &mut fields)?;
         }
         Ok(found)
     }
 
-    fn add(&mut self, input: &dyn ReadAt, field: &Field) -> Result<(), WireError> {
+    /// Adds a field, and those of `fields` that hold further numbers of it.
+    fn add(&mut self, input: &dyn ReadAt, field: &Field, fields: &mut Fields<'_>) -> Result<(), WireError> {
         match (field.number, &field.value) {
             (DIMS, Value::Bytes(packed)) => {
                 for dim in Packed::new(input, Form::Numbers, packed.clone()) {
@@ -133,7 +135,9 @@ impl Found {
                 // Each entry of a packed field takes at least a byte.
                 self.holds(field, range.end - range.start);
             }
-            (FLOAT_DATA..=INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => self.holds(field, 1),
+            (FLOAT_DATA..=INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => {
+                self.holds(field, 1 + fields.alike(field, usize::MAX, |_, _| ()) as u64);
+            }
             _ => self.kept.add(field.range.clone()),
         }
         Ok(())

@@ -14,7 +14,7 @@ const WINDOW: usize = 4 << 10;
 const LONGEST_WINDOW: usize = 32 << 10;
 
 /// The longest varint in bytes.
-pub(super) const LONGEST_VARINT: usize = 10;
+const LONGEST_VARINT: usize = 10;
 
 /// The longest text in bytes, such as a name.
 const LONGEST_TEXT: u64 = 1 << 20;
@@ -141,6 +141,26 @@ impl<'a> Fields<'a> {
         self.long_varint(field)
     }
 
+    /// Skips the fields at hand that repeat the number and the wire type of `field`, which is a number; returns how many
+    /// there are. `take` gets their numbers, at most `most` of them. Unpacked numbers are many such fields, and reading each
+    /// as any field takes three times as long. What is left, such as an invalid varint, is for [`next`](Self::next).
+    #[inline]
+    pub(crate) fn alike(&mut self, field: &Field, most: usize, take: impl FnMut(usize, u64)) -> usize {
+        if self.kind.form(field.number).is_given_once() {
+            return 0;
+        }
+        // Keys of one byte: those of fields below 16.
+        let key = |wire_type| u8::try_from(field.number << 3 | wire_type).ok().filter(|key| *key < 0x80);
+        let (number, bytes) = match field.value {
+            Value::Varint(_) => key(0).map_or((0, 0), |key| varints(self.ahead(), key, most, take)),
+            Value::Fixed32(_) => key(5).map_or((0, 0), |key| fixed_by::<4>(self.ahead(), key, most, take)),
+            Value::Fixed64(_) => key(1).map_or((0, 0), |key| fixed_by::<8>(self.ahead(), key, most, take)),
+            Value::Bytes(_) => (0, 0),
+        };
+        self.position += bytes as u64;
+        number
+    }
+
     /// Reads a varint of ten bytes, or one that ends beyond the window.
     #[cold]
     fn long_varint(&mut self, field: u64) -> Result<u64, WireError> {
@@ -216,4 +236,47 @@ impl Iterator for Fields<'_> {
         }
         Some(field)
     }
+}
+
+/// The number and the length of a varint. `None` if it is not whole, and for one of ten bytes: `long_varint` checks the last
+/// of them.
+#[inline]
+pub(super) fn short_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let (mut value, mut length) = (0u64, 0);
+    for byte in bytes.iter().take(LONGEST_VARINT - 1) {
+        value |= u64::from(byte & 0x7f) << (7 * length);
+        length += 1;
+        if *byte < 0x80 {
+            return Some((value, length));
+        }
+    }
+    None
+}
+
+/// The number of varints behind a key each, and their bytes.
+#[inline]
+fn varints(bytes: &[u8], key: u8, most: usize, mut take: impl FnMut(usize, u64)) -> (usize, usize) {
+    let (mut rest, mut found) = (bytes, 0);
+    while found < most
+        && let Some((&first, behind)) = rest.split_first()
+        && first == key
+        && let Some((value, length)) = short_varint(behind)
+    {
+        take(found, value);
+        (rest, found) = (&behind[length..], found + 1);
+    }
+    (found, bytes.len() - rest.len())
+}
+
+/// The number of codes of `N` bytes behind a key each, and their bytes.
+#[inline]
+fn fixed_by<const N: usize>(bytes: &[u8], key: u8, most: usize, mut take: impl FnMut(usize, u64)) -> (usize, usize) {
+    let fields = bytes.chunks_exact(N + 1).take(most).take_while(|field| field[0] == key);
+    let found = fields.enumerate().map(|(index, field)| {
+        let mut code = [0; 8];
+        code[..N].copy_from_slice(&field[1..]);
+        take(index, u64::from_le_bytes(code));
+    });
+    let found = found.count();
+    (found, found * (N + 1))
 }

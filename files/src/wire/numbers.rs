@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::WireError;
-use super::fields::{Field, Fields, LONGEST_VARINT, Value};
+use super::fields::{Field, Fields, Value, short_varint};
 use super::kind::{Form, Kind};
 use crate::input::ReadAt;
 
@@ -53,18 +53,7 @@ impl Packed<'_> {
         let (mut rest, mut decoded) = (self.rest.ahead(), 0);
         let whole = rest.len();
         for number in batch {
-            let (mut value, mut length) = (0u64, 0);
-            // A varint of ten bytes is left to `long_varint`, which checks its last byte.
-            for byte in rest.iter().take(LONGEST_VARINT - 1) {
-                value |= u64::from(byte & 0x7f) << (7 * length);
-                length += 1;
-                if *byte < 0x80 {
-                    break;
-                }
-            }
-            if length == 0 || rest[length - 1] >= 0x80 {
-                break;
-            }
+            let Some((value, length)) = short_varint(rest) else { break };
             (*number, rest) = (value, &rest[length..]);
             decoded += 1;
         }
@@ -113,7 +102,11 @@ impl<'a> Numbers<'a> {
                     let form = self.fields.kind.form(self.field);
                     self.packed = Some(Packed::new(self.fields.input, form, range));
                 }
-                Ok(field) => return Some(Ok(field.number())),
+                Ok(field) => {
+                    let batch = &mut self.batch;
+                    self.ready = 0..self.fields.alike(&field, BATCH, |index, number| batch[index] = number);
+                    return Some(Ok(field.number()));
+                }
             }
         }
     }

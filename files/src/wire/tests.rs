@@ -106,15 +106,17 @@ fn invalid_fields_are_errors() {
     assert_eq!(read_bytes(&input, &(0..9), 9).unwrap().len(), 9);
 }
 
+/// The numbers of a field, from memory and not.
+fn numbers(bytes: &[u8], field: u32) -> Result<Vec<u64>, String> {
+    let input = Elsewhere(bytes.to_vec());
+    let range = 0..bytes.len() as u64;
+    let found = all(Numbers::new(&input, &KIND, range.clone(), field));
+    assert_eq!(all(Numbers::new(&input.0, &KIND, range, field)), found);
+    found
+}
+
 #[test]
 fn numbers_are_packed_or_not() {
-    let numbers = |bytes: &[u8], field| {
-        let input = Elsewhere(bytes.to_vec());
-        let range = 0..bytes.len() as u64;
-        let found = all(Numbers::new(&input, &KIND, range.clone(), field));
-        assert_eq!(all(Numbers::new(&input.0, &KIND, range, field)), found);
-        found
-    };
     let mut bytes = vec![0x28, 7, 0x2a, 3, 1, 0x80, 1, 0x25, 9, 0, 0, 0, 0x2a, 0, 0x28, 0, 8, 3];
     bytes.extend([0x22, 8, 1, 0, 0, 0, 2, 0, 0, 0]);
     assert_eq!(numbers(&bytes, 5), Ok(vec![7, 1, 128, 0]));
@@ -132,4 +134,52 @@ fn numbers_are_packed_or_not() {
     let mut long = Vec::new();
     put_bytes(&mut long, 5, &packed);
     assert_eq!(numbers(&long, 5), Ok(lengths));
+}
+
+#[test]
+fn unpacked_numbers_are_read_with_what_stands_between_them() {
+    // Varints of every length, which no window divides evenly, and codes of four bytes.
+    let lengths: Vec<u64> = (0..64).map(|bit| 1 << bit).chain([u64::MAX, 0]).cycle().take(10_000).collect();
+    let (mut bytes, mut floats) = (Vec::new(), Vec::new());
+    for (index, &number) in lengths.iter().enumerate() {
+        put_number(&mut bytes, 5, number);
+        if index % 3000 > 1000 {
+            let code = (index as u32).to_le_bytes();
+            bytes.push(4 << 3 | 5);
+            bytes.extend(code);
+            floats.push(index as u64);
+        }
+        if index % 777 == 0 {
+            bytes.extend([0x98, 6, index as u8 & 0x7f]);
+        }
+    }
+    let codes = (0..20_000u32).flat_map(|code| [4 << 3 | 5].into_iter().chain(code.to_le_bytes()));
+    bytes.extend(codes);
+    floats.extend(0..20_000);
+    assert_eq!(numbers(&bytes, 5), Ok(lengths));
+    assert_eq!(numbers(&bytes, 4), Ok(floats));
+    // A key of two bytes where one is enough.
+    assert_eq!(numbers(&[0x28, 1, 0xa8, 0, 2, 0x28, 3], 5), Ok(vec![1, 2, 3]));
+    // What is wrong after some numbers is found where it is.
+    for (end, message) in [
+        (&[0x28][..], "the field at byte 4 ends beyond its message"),
+        (&[0x28, 0x80], "the field at byte 4 ends beyond its message"),
+        (&[0x28, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], "the field at byte 4 has an invalid varint"),
+        (&[0x2d, 0, 0, 0, 0], "the field 5 has an unexpected wire type"),
+    ] {
+        let bytes = [&[0x28, 1, 0x28, 2], end].concat();
+        assert_eq!(numbers(&bytes, 5), Err(message.to_owned()));
+    }
+    let cut = [&[0x25, 1, 0, 0, 0].repeat(3)[..], &[0x25, 1, 0, 0]].concat();
+    assert_eq!(numbers(&cut, 4), Err("the field at byte 15 ends beyond its message".to_owned()));
+}
+
+/// Skipping fields that are alike would hide that a message gives one twice.
+#[test]
+fn fields_that_are_given_once_are_never_skipped() {
+    let bytes = vec![8, 1, 8, 1];
+    let mut fields = Fields::new(&bytes, &KIND, 0..4);
+    let first = fields.next().unwrap().unwrap();
+    assert_eq!(fields.alike(&first, usize::MAX, |_, _| ()), 0);
+    assert_eq!(fields.next().unwrap().unwrap_err().to_string(), "the field 1 is given twice");
 }
