@@ -27,6 +27,7 @@ thread              tests/sanitizers.sh thread
 miri                tests/miri.sh
 exhaustive-cpu      target/release/wgpu-cast verify --exhaustive --device cpu
 exhaustive-64       env WGPU_CAST_TESTS=exhaustive cargo nextest run --release --test host inputs_of_exhaustive_checks
+exhaustive-gpu      env WGPU_CAST_TESTS=exhaustive cargo nextest run --release --test device gpu:: slices:: strided::
 onnx-models         files/tests/onnx/models.sh
 onnx-nodes          files/tests/onnx/models.sh --nodes --reference
 onnx-large          files/tests/onnx/models.sh --large
