@@ -37,7 +37,7 @@ pub(crate) fn size_of(input: &dyn ReadAt) -> Result<u64, FileError> {
     input.size().map_err(|error| FileCause::Read { bytes: None, error }.into())
 }
 
-impl ReadAt for [u8] {
+impl ReadAt for &[u8] {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let found = start.checked_add(buffer.len()).and_then(|end| self.get(start..end));

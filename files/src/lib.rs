@@ -32,7 +32,7 @@
 //!
 //! let node = CastNode::with_target(25, ElementType::FLOAT16, None, None)?;
 //! let model = Model::of_cast(&node, ElementType::FLOAT, &[2])?;
-//! let model = Model::from_bytes(model.to_bytes()?, None)?;
+//! let model = Model::from_bytes(&model.to_bytes()?, None)?;
 //! let (outputs, _report) = blocking::run(&model, vec![Tensor::from_slice([2], &[1.0f32, 0.5])?])?;
 //! assert_eq!(outputs[0].tensor.bytes(), Some(&[0x00, 0x3c, 0x00, 0x38][..]));
 //! # Ok::<(), wgpu_cast_files::FileError>(())

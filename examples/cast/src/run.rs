@@ -26,7 +26,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let choice = args.device.choice()?;
     let bytes = message(&args.model)?;
     let data = data_of(&bytes, &args.model);
-    let model = Model::from_bytes(bytes, Some(&args.model));
+    let model = Model::from_bytes(&bytes, Some(&args.model));
     let model = model.map_err(|e| advice::explained(&args.model, FileFormat::Onnx, Failure::at(&args.model, e)))?;
     let existing = check_names(args, &data, model.outputs().len())?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;

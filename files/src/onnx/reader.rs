@@ -35,8 +35,7 @@ impl Model {
     /// [`FileCause::Cast`](crate::FileCause::Cast), with the node, for what the rules of its operator do not allow. For
     /// initializers and constants, the errors are those of
     /// [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
-    #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
-    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, FileError> {
+    pub fn from_bytes(bytes: &[u8], path: Option<&Path>) -> Result<Self, FileError> {
         let input: &dyn ReadAt = &bytes;
         let (mut ir_version, mut imported, mut graph) = (0, None, None);
         for field in Fields::new(input, &model::KIND, 0..bytes.len() as u64) {

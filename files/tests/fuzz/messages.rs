@@ -53,8 +53,7 @@ fn any(t: ElementType) -> Tensor {
 }
 
 pub fn model(input: &[u8]) -> String {
-    let bytes = input.to_vec();
-    let model = match within_memory(input.len(), || Model::from_bytes(bytes, None)) {
+    let model = match within_memory(input.len(), || Model::from_bytes(input, None)) {
         Ok(model) => model,
         Err(error) => return gist(&error.to_string()),
     };
@@ -67,7 +66,7 @@ pub fn model(input: &[u8]) -> String {
     };
     let outputs = run(&model);
     let written = model.to_bytes().expect("a short message");
-    let again = Model::from_bytes(written.clone(), None).expect("what was written can be read");
+    let again = Model::from_bytes(&written, None).expect("what was written can be read");
     assert_eq!((again.opset(), again.inputs()), (model.opset(), model.inputs()));
     assert_eq!(again.to_bytes().expect("a short message"), written);
     assert_eq!(run(&again), outputs);

@@ -202,7 +202,7 @@ fn data_to_the_end_is_checked_where_it_was_read_before() {
     };
     let (a, b) = (start("a").bytes(EXTERNAL_DATA, entry("length", "3")), start("b"));
     let parts = [message().bytes(5, a), message().bytes(5, b), untyped_output("a"), untyped_output("b")];
-    let error = Model::from_bytes(model(28, &parts).0, Some(folder.path())).unwrap_err();
+    let error = Model::from_bytes(&model(28, &parts).0, Some(folder.path())).unwrap_err();
     let expected = "tensor \"b\": external_data: expected 3 bytes from dims and data_type, got 10";
     assert_eq!(error.to_string(), expected);
 }

@@ -49,7 +49,7 @@ fn opsets_of_the_default_domain_under_both_its_names() {
         // The domain may be left out, and come before or after the graph.
         (message().bytes(8, message().int(2, 15)).raw(graph(&plain())), 15),
     ] {
-        assert_eq!(load(message).unwrap().opset(), opset);
+        assert_eq!(load(&message).unwrap().opset(), opset);
     }
     for (message, fault) in [
         (start(), "the model imports no opset of the default domain"),
@@ -64,10 +64,10 @@ fn opsets_of_the_default_domain_under_both_its_names() {
         ),
         (opset_import("", 13), "the model has no graph"),
     ] {
-        assert_eq!(load(message).unwrap_err().to_string(), fault);
+        assert_eq!(load(&message).unwrap_err().to_string(), fault);
     }
     for (opset, parts) in [(0, &plain()[..]), (-1, &plain()), (99, &[input("x", FLOAT), output("x", FLOAT)])] {
-        let error = load(model(opset, parts)).unwrap_err().to_string();
+        let error = load(&model(opset, parts)).unwrap_err().to_string();
         assert_eq!(error, format!("the model imports opset {opset} (supported opsets: 1 to {NEWEST_OPSET})"));
     }
 }
@@ -77,10 +77,10 @@ fn the_first_two_formats_imply_opset_1_whose_targets_are_names() {
     let named = node("Cast", &["x"], &["y"]).with(string("to", "INT32")).part();
     let parts = [input("x", FLOAT), named, output("y", INT32)];
     for ir_version in [1, 2] {
-        let model = load(message().int(1, ir_version).raw(graph(&parts))).unwrap();
+        let model = load(&message().int(1, ir_version).raw(graph(&parts))).unwrap();
         assert_eq!((model.opset(), model.outputs()[0].element_type), (1, INT32));
     }
-    let error = load(message().int(1, 3).raw(graph(&parts))).unwrap_err();
+    let error = load(&message().int(1, 3).raw(graph(&parts))).unwrap_err();
     assert_eq!(error.to_string(), "the model imports no opset of the default domain");
     assert_eq!(text(6, &parts), "node \"y\": Cast at opset 6: the attribute \"to\" must be INT, got STRING");
 }
@@ -203,7 +203,7 @@ fn constants_of_invalid_values() -> Vec<(Message, ElementType)> {
 #[test]
 fn values_of_constants_matter_only_where_an_output_needs_them() {
     for (constant, t) in constants_of_invalid_values() {
-        let needed = load(model(28, &[constant.clone(), cast("w", "y", INT8), output("y", INT8)]));
+        let needed = load(&model(28, &[constant.clone(), cast("w", "y", INT8), output("y", INT8)]));
         let error = needed.map(drop).unwrap_err();
         assert!(error.tensor() == Some("w") || error.element() == Some("node \"w\""), "{error}");
         // Not needed at all, needed by a node that no output needs, needed for its type, the default of an input.
@@ -218,7 +218,7 @@ fn values_of_constants_matter_only_where_an_output_needs_them() {
                 continue;
             }
             let model = newest(&[&plain()[..], std::slice::from_ref(&constant), &more].concat());
-            let again = Model::from_bytes(model.to_bytes().unwrap(), None).unwrap();
+            let again = Model::from_bytes(&model.to_bytes().unwrap(), None).unwrap();
             assert_eq!((again.inputs(), again.to_bytes().unwrap()), (model.inputs(), model.to_bytes().unwrap()));
             for model in [model, again] {
                 let (outputs, _) = pollster::block_on(onnx::run(&on_cpu(), &model, vec![floats(&[2])])).unwrap();
@@ -248,16 +248,16 @@ fn parts_that_are_no_messages() {
         assert!(error.starts_with(expected), "{error}");
     }
     let import = message().bytes(8, wrong).raw(graph(&plain()));
-    assert!(load(import).unwrap_err().to_string().starts_with("invalid OperatorSetIdProto"));
+    assert!(load(&import).unwrap_err().to_string().starts_with("invalid OperatorSetIdProto"));
 }
 
 #[test]
 fn every_truncation_is_an_error_or_a_model() {
     let parts = [&plain()[..], &[initializer("c", &floats(&[2])), cast("c", "z", INT8)]].concat();
     let bytes = graph(&parts).raw(message().int(1, 8)).raw(opset_import("", 13)).0;
-    assert!(load(message().raw(&bytes)).is_ok());
+    assert!(load(&message().raw(&bytes)).is_ok());
     for end in 0..bytes.len() {
-        let error = load(message().raw(&bytes[..end])).unwrap_err();
+        let error = load(&message().raw(&bytes[..end])).unwrap_err();
         assert!(matches!(error.cause(), FileCause::Malformed(_)), "{end}: {error:?}");
     }
 }
@@ -270,9 +270,9 @@ fn functions_may_have_any_name_but_an_operator_s() {
     };
     for (domain, name) in [("", "Cast"), ("ai.onnx", "Identity")] {
         let fault = format!("the model redefines the operator {name} as a function, which is not supported");
-        assert_eq!(load(with(domain, name)).unwrap_err().to_string(), fault);
+        assert_eq!(load(&with(domain, name)).unwrap_err().to_string(), fault);
     }
-    assert!(load(with("mine", "Cast")).is_ok() && load(with("", "Gelu")).is_ok());
+    assert!(load(&with("mine", "Cast")).is_ok() && load(&with("", "Gelu")).is_ok());
 }
 
 #[test]

@@ -92,18 +92,18 @@ pub fn model(opset: i64, parts: &[Message]) -> Message {
     message().int(1, 8).raw(opset_import("", opset)).raw(graph(parts))
 }
 
-pub fn load(message: Message) -> Result<Model, FileError> {
-    Model::from_bytes(message.0, None)
+pub fn load(message: &Message) -> Result<Model, FileError> {
+    Model::from_bytes(&message.0, None)
 }
 
 /// A model of the newest opset.
 pub fn newest(parts: &[Message]) -> Model {
-    load(model(28, parts)).unwrap_or_else(|error| panic!("{error}"))
+    load(&model(28, parts)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What is wrong with a model of the newest opset; for a node, its name too.
 pub fn fault(parts: &[Message]) -> (Option<String>, String) {
-    let error = load(model(28, parts)).unwrap_err();
+    let error = load(&model(28, parts)).unwrap_err();
     let node = error.element().map(|node| node.strip_prefix("node \"").and_then(|name| name.strip_suffix('"')));
     (node.map(|name| name.expect("a node's name").to_owned()), error.cause().to_string())
 }
@@ -117,7 +117,7 @@ pub fn graph_fault(parts: &[Message]) -> String {
 
 /// The message of an error of a model.
 pub fn text(opset: i64, parts: &[Message]) -> String {
-    load(model(opset, parts)).unwrap_err().to_string()
+    load(&model(opset, parts)).unwrap_err().to_string()
 }
 
 /// The CPU, and the best adapter there is.

@@ -38,7 +38,7 @@ fn other_operators_are_named_with_their_domain() {
         assert_eq!(message, format!("node \"n\": operator {expected:?} {supported}"));
     }
     let explicit = cast_node().with(to(10)).bytes(7, "ai.onnx").part();
-    assert!(load(model(13, &[input("x", FLOAT), explicit, output("y", FLOAT16)])).is_ok());
+    assert!(load(&model(13, &[input("x", FLOAT), explicit, output("y", FLOAT16)])).is_ok());
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn attributes_that_a_version_lacks_or_that_are_of_another_kind() {
 fn types_that_the_opset_does_not_list_are_refused_as_the_model_is_read() {
     let refuses = |opset, operator_and_version: &str, t: ElementType, nodes: &[Message]| {
         let parts = [&[input("x", t), input("f", FLOAT)], nodes, &[untyped_output("y")]].concat();
-        let error = load(model(opset, &parts)).expect_err("a type that the opset lacks");
+        let error = load(&model(opset, &parts)).expect_err("a type that the opset lacks");
         let FileCause::Cast(Error::TypeNotInOpset { node, element_type, .. }) = error.cause() else {
             panic!("{t} at opset {opset}: {error}")
         };
@@ -141,7 +141,7 @@ fn types_that_the_opset_does_not_list_are_refused_as_the_model_is_read() {
 /// A model of the constant y.
 fn constant(opset: i64, attributes: &[Message]) -> Result<onnx::Model, FileError> {
     let node = attributes.iter().cloned().fold(node("Constant", &[], &["y"]), Message::with);
-    load(model(opset, &[node.part(), untyped_output("y")]))
+    load(&model(opset, &[node.part(), untyped_output("y")]))
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn an_attribute_without_a_kind_is_of_the_kind_of_its_value() {
         message().int(1, 1).raw(graph(&[input("x", FLOAT), cast, output("y", FLOAT16)]))
     };
     let name = || message().bytes(1, "to");
-    let model = load(old(name().bytes(4, "FLOAT16"))).unwrap();
+    let model = load(&old(name().bytes(4, "FLOAT16"))).unwrap();
     assert_eq!((model.opset(), model.outputs()[0].element_type), (1, FLOAT16));
     for (attribute, kind) in [
         (name().int(3, 10), "INT"),
@@ -227,7 +227,7 @@ fn an_attribute_without_a_kind_is_of_the_kind_of_its_value() {
         (name().int(3, 10).bytes(4, "FLOAT16"), "UNDEFINED"),
         (name().bytes(5, ""), "TENSOR"),
     ] {
-        let error = load(old(attribute)).unwrap_err().to_string();
+        let error = load(&old(attribute)).unwrap_err().to_string();
         assert!(error.ends_with(&format!("the attribute \"to\" must be STRING, got {kind}")), "{error}");
     }
 }

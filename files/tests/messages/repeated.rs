@@ -22,7 +22,7 @@ fn errors(tensor: &Message) -> [Option<String>; 6] {
 }
 
 fn errors_of_model(model: &Message) -> [Option<String>; 2] {
-    let of_casts = Model::from_bytes(model.0.clone(), None).err().map(|error| error.to_string());
+    let of_casts = Model::from_bytes(&model.0, None).err().map(|error| error.to_string());
     [of_casts, ModelScan::read(&model.0).err().map(|error| error.to_string())]
 }
 

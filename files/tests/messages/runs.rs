@@ -271,7 +271,7 @@ fn one_node_models(opset: i64) {
             for saturate in [None, Some(false)] {
                 let Ok(node) = CastNode::with_target(opset, to, saturate, None) else { continue };
                 let Ok(model) = Model::of_cast(&node, from, &[9]) else { continue };
-                let read = load(message().raw(model.to_bytes().unwrap())).unwrap();
+                let read = load(&message().raw(model.to_bytes().unwrap())).unwrap();
                 assert_eq!((read.opset(), read.to_bytes().unwrap()), (opset, model.to_bytes().unwrap()));
                 let input =
                     if from == STRING && matches!(to, UINT8 | INT64) { strings(&["-1", "300"]) } else { any(from) };

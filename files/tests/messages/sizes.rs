@@ -24,7 +24,7 @@ fn of_tensor(what: &str, message: &Message) -> f64 {
 }
 
 fn of_model(what: &str, parts: &[Message]) -> f64 {
-    amplification(what, model(28, parts).0, |bytes| Model::from_bytes(bytes, None).is_ok())
+    amplification(what, model(28, parts).0, |bytes| Model::from_bytes(&bytes, None).is_ok())
 }
 
 fn name(index: usize) -> String {
@@ -121,7 +121,7 @@ fn attributes_that_no_node_has_take_no_memory_of_their_own() {
         let node = message().raw(node).raw(Message([0x2a, 0].repeat(1 << 20)));
         let bytes = model(28, &[input("x", FLOAT), node.part()]).0;
         let (length, mut error) = (bytes.len(), None);
-        let peak = allocation_counter::measure(|| error = Model::from_bytes(bytes, None).err()).bytes_max;
+        let peak = allocation_counter::measure(|| error = Model::from_bytes(&bytes, None).err()).bytes_max;
         assert!(error.is_some() && peak < 64 * length as u64, "{operator}: {peak} bytes for {length}: {error:?}");
     }
 }
@@ -146,7 +146,7 @@ fn external_data_is_read_once_and_only_if_it_is_needed() {
     let (mut read, folder) = (None, Some(folder.path()));
     let outputs: Vec<_> = names.iter().map(|name| untyped_output(name)).collect();
     let bytes = model(28, &[&initializers[..], &outputs].concat()).0;
-    let peak = allocation_counter::measure(|| read = Some(Model::from_bytes(bytes, folder).unwrap())).bytes_max;
+    let peak = allocation_counter::measure(|| read = Some(Model::from_bytes(&bytes, folder).unwrap())).bytes_max;
     assert!(peak < 3 * SIZE as u64, "{peak} bytes");
     let (outputs, _) = pollster::block_on(onnx::run(&on_cpu(), &read.unwrap(), Vec::new())).unwrap();
     let data: Vec<&[u8]> = outputs.iter().map(|output| output.tensor.bytes().unwrap()).collect();
@@ -159,7 +159,7 @@ fn external_data_is_read_once_and_only_if_it_is_needed() {
     let needed = &names[5];
     let bytes = model(28, &[&initializers[..], &[cast(needed, "y", INT8), output("y", INT8)]].concat()).0;
     let mut read = None;
-    let peak = allocation_counter::measure(|| read = Some(Model::from_bytes(bytes, folder).unwrap())).bytes_max;
+    let peak = allocation_counter::measure(|| read = Some(Model::from_bytes(&bytes, folder).unwrap())).bytes_max;
     assert!(peak < 2 * SIZE as u64, "{peak} bytes");
 }
 

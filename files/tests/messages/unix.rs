@@ -225,7 +225,7 @@ fn a_name_of_half_of_the_memory_is_an_error() {
         bytes
     };
     let opset = [0x42, 2, 0x10, 17];
-    let model = |keys: &[u8]| Model::from_bytes(whole(keys, &opset), None).err();
+    let model = |keys: &[u8]| Model::from_bytes(&whole(keys, &opset), None).err();
     // A node's name and its domain.
     let names = [model(&[0x3a, 0x0a, 0x1a]), model(&[0x3a, 0x0a, 0x3a])];
     // The names of an input and of a domain; of a tensor, and the key of an entry.

@@ -8,7 +8,7 @@ use crate::models::*;
 use crate::wire::Message;
 
 fn rewritten(model: &Model) -> Model {
-    Model::from_bytes(model.to_bytes().unwrap(), None).unwrap()
+    Model::from_bytes(&model.to_bytes().unwrap(), None).unwrap()
 }
 
 /// The field of a message that has a varint there.
@@ -56,7 +56,7 @@ fn the_format_is_one_that_knows_initializers_which_are_no_inputs() {
     let constant = initializer("c", &Tensor::from_slice([1], &[1u8]).unwrap());
     let plain = [input("x", FLOAT), cast("x", "y", INT8), output("y", INT8)];
     for (opset, oldest) in [(6, 3), (8, 3), (9, 4), (13, 7)] {
-        let version = |parts: &[Message]| ir_version(&load(model(opset, parts)).unwrap());
+        let version = |parts: &[Message]| ir_version(&load(&model(opset, parts)).unwrap());
         let with_constant = version(&[&plain[..], std::slice::from_ref(&constant)].concat());
         assert_eq!((version(&plain), with_constant), (oldest, oldest.max(4)), "opset {opset}");
     }

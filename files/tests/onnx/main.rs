@@ -97,7 +97,7 @@ fn run(release: &str, cases: usize) {
         let name = case.file_name().unwrap().to_string_lossy();
         let (inputs, expected) = (tensors(case, "input"), tensors(case, "output"));
         assert!(!inputs.is_empty() && !expected.is_empty(), "{name}");
-        let model = Model::from_bytes(fs::read(case.join("model.onnx")).unwrap(), Some(case));
+        let model = Model::from_bytes(&fs::read(case.join("model.onnx")).unwrap(), Some(case));
         for (route, context) in &contexts {
             let result = model.as_ref().map_err(ToString::to_string).and_then(|model| {
                 let run = pollster::block_on(onnx::run(context, model, inputs.clone()));
