@@ -1,6 +1,7 @@
 #!/bin/sh
 # Prints what the loop of a pair is made of on the CPU, for each instruction set, with default options:
 #     tests/recipe.sh int64 float16
+#     tests/recipe.sh float int4/byte    (one code in each byte)
 # No processor with these instruction sets is needed. Of targets other than x86 it is portable code only.
 set -eu
 cd "$(dirname "$0")/.."

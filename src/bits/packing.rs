@@ -134,7 +134,10 @@ fn pack_groups<const N: usize, const M: usize>(
 /// Packs four two-bit codes, one in each byte.
 #[inline(always)]
 fn two(w: u32) -> u8 {
-    (w & 0x3 | w >> 6 & 0xc | w >> 12 & 0x30 | w >> 18 & 0xc0) as u8
+    // Joins pairs of codes to 4 bits, then both pairs to 8 bits.
+    let w = w & 0x0303_0303;
+    let w = w | w >> 6;
+    (w | w >> 12) as u8
 }
 
 /// Packs two four-bit codes, one in each byte.

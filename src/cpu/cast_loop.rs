@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use super::code_cast::CodeCast;
 use super::isa::Instructions;
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
@@ -266,6 +265,42 @@ impl CastLoop for Packed {
     }
 }
 
+/// The cast of codes of less than a byte that lie one in each byte. The loop `packed` takes them packed.
+pub(crate) struct PackedFirst {
+    pub packed: Box<dyn CastLoop>,
+    pub from_bits: usize,
+    pub to_bits: usize,
+}
+
+impl CastLoop for PackedFirst {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        let mut packed = [0; CODES / 2];
+        for (source, destination) in source.chunks(CODES).zip(destination.chunks_mut(CODES * self.to_bits / 8)) {
+            let packed = &mut packed[..(source.len() * self.from_bits).div_ceil(8)];
+            pack_bytes(source, self.from_bits as u32, packed);
+            self.packed.convert(packed, destination);
+        }
+    }
+}
+
+/// The packing of codes of this number of bits, less than 8, that lie one in each byte.
+pub(crate) struct PackCodes(pub u32);
+
+impl CastLoop for PackCodes {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        pack_bytes(source, self.0, destination);
+    }
+}
+
+/// The opposite of [`PackCodes`].
+pub(crate) struct UnpackCodes(pub u32);
+
+impl CastLoop for UnpackCodes {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        unpack_bytes(source, self.0, destination);
+    }
+}
+
 /// The step of a function of one element. The compiler vectorises its loop. There is a loop with non-temporal stores if
 /// the function makes words of at least `NON_TEMPORAL_FROM` bytes.
 #[derive(Clone, Copy)]
@@ -287,36 +322,5 @@ impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_T
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
         (self.0)(S::read(source)).write(destination);
-    }
-}
-
-/// The cast of codes of which at least one side has one in each byte, by the loop of packed codes.
-pub(crate) struct InBlocks {
-    pub packed: Box<dyn CastLoop>,
-    pub cast: CodeCast,
-}
-
-impl CastLoop for InBlocks {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let [from, to] = [self.cast.conversion.from, self.cast.conversion.to].map(|t| t.code_bits());
-        let [source_bits, destination_bits] = self.cast.bits();
-        let (mut read, mut made) = ([0; CODES], [0; CODES]);
-        let [source_bytes, destination_bytes] = self.cast.bytes(CODES);
-        for (source, destination) in source.chunks(source_bytes).zip(destination.chunks_mut(destination_bytes)) {
-            let source = if from == source_bits {
-                source
-            } else {
-                let read = &mut read[..(source.len() * from as usize).div_ceil(8)];
-                pack_bytes(source, from, read);
-                read
-            };
-            if to == destination_bits {
-                self.packed.convert(source, destination);
-            } else {
-                let made = &mut made[..(destination.len() * to as usize).div_ceil(8)];
-                self.packed.convert(source, made);
-                unpack_bytes(made, to, destination);
-            }
-        }
     }
 }

@@ -24,6 +24,16 @@ impl CodeCast {
         Self::new(conversion, [CodeLayout::Packed; 2])
     }
 
+    /// The cast from packed codes to the same layout.
+    pub(crate) fn with_packed_source(self) -> Self {
+        Self { layouts: [CodeLayout::Packed, self.layouts[1]], ..self }
+    }
+
+    /// The layout of the destination.
+    pub(crate) fn destination_layout(&self) -> CodeLayout {
+        self.layouts[1]
+    }
+
     /// The bits that a source code and a destination code take in memory.
     pub(crate) fn bits(&self) -> [u32; 2] {
         let ([from, to], Conversion { from: source, to: destination, .. }) = (self.layouts, self.conversion);

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::cast_loop::{CastLoop, InBlocks};
+use super::cast_loop::CastLoop;
 use super::code_cast::CodeCast;
 use super::isa::{Baseline, Isa, IsaName};
 use super::recipe::InstructionSet;
@@ -54,6 +54,5 @@ fn new_loop(cast: &CodeCast, isa: Isa) -> Box<dyn CastLoop> {
 }
 
 fn made<I: InstructionSet>(isa: I, cast: &CodeCast) -> Box<dyn CastLoop> {
-    let packed = isa.build(I::recipe(&cast.conversion));
-    if *cast == CodeCast::packed(cast.conversion) { packed } else { Box::new(InBlocks { packed, cast: *cast }) }
+    isa.build(I::recipe(cast))
 }

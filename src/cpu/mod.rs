@@ -54,6 +54,8 @@ mod sign_rule;
 mod sink;
 mod source;
 mod table;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod unpack;
 mod word;
 
 #[cfg(test)]

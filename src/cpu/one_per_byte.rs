@@ -1,9 +1,11 @@
 //! Packs codes of fewer than 8 bits that lie one in each byte, and unpacks them. NumPy holds the narrow types of
 //! ml_dtypes with one code in each byte.
 
-use crate::bits::packing::{pack_bytes, unpack_bytes};
+use super::cast_codes;
 use crate::types::element::ElementType;
 use crate::types::error::Error;
+use crate::types::layout::CodeLayout::{OnePerByte, Packed};
+use crate::types::spec::CastSpec;
 
 /// Packs codes that are given one in each byte, in its low bits. Higher bits are dropped. Bits of the last packed byte
 /// that belong to no code become zero. Codes of at least 8 bits are packed already: they are copied.
@@ -22,10 +24,12 @@ use crate::types::error::Error;
 /// number of bytes that the codes take.
 pub fn pack_codes(element_type: ElementType, codes: &[u8], packed: &mut [u8]) -> Result<(), Error> {
     match check(element_type, codes.len(), packed.len())? {
-        bits @ ..8 => pack_bytes(codes, bits, packed),
-        _ => packed.copy_from_slice(codes),
+        ..8 => cast_codes(&same(element_type), [OnePerByte, Packed], codes, codes.len(), packed),
+        _ => {
+            packed.copy_from_slice(codes);
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 /// The opposite of [`pack_codes`]: one code in each byte, with zeros above its width.
@@ -35,10 +39,17 @@ pub fn pack_codes(element_type: ElementType, codes: &[u8], packed: &mut [u8]) ->
 /// number of bytes that the codes take.
 pub fn unpack_codes(element_type: ElementType, packed: &[u8], codes: &mut [u8]) -> Result<(), Error> {
     match check(element_type, codes.len(), packed.len())? {
-        bits @ ..8 => unpack_bytes(packed, bits, codes),
-        _ => codes.copy_from_slice(packed),
+        ..8 => cast_codes(&same(element_type), [Packed, OnePerByte], packed, codes.len(), codes),
+        _ => {
+            codes.copy_from_slice(packed);
+            Ok(())
+        }
     }
-    Ok(())
+}
+
+/// The cast of a type of fewer than 8 bits to itself keeps every code.
+fn same(element_type: ElementType) -> CastSpec {
+    CastSpec::new(element_type, element_type)
 }
 
 /// The width of the codes, if both sides have the bytes of the same number of codes.

@@ -83,6 +83,14 @@ pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
     }
 }
 
+/// Unpacks 128 codes of 6 bits, one into each byte.
+#[inline(always)]
+pub(crate) fn unpack_6(simd: V3, source: &[u8], bytes: &mut [u8]) {
+    for i in 0..4 {
+        write(bytes, LANES * i, load::<6>(simd, &source[LANES / 8 * 6 * i..]));
+    }
+}
+
 /// Packs four vectors of codes of `BITS` bits, at most 8, into `16 * BITS` bytes. Each byte has one code; its other
 /// bits are zero.
 #[inline(always)]

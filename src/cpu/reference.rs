@@ -2,6 +2,7 @@
 //! pair; the other loops are faster.
 
 use super::cast_loop::CastLoop;
+use super::code_cast::CodeCast;
 use crate::bits::packing::{clear_pad, pack_words, unpack_words};
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
@@ -9,17 +10,22 @@ use crate::types::error::{CastFault, Error};
 /// The elements of a block: a multiple of 16, so that blocks of every type start at a byte.
 const BLOCK: usize = 2048;
 
-pub(crate) struct Reference(pub Conversion);
+pub(crate) struct Reference(pub CodeCast);
 
 impl CastLoop for Reference {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let [from, to] = [self.0.from, self.0.to].map(|t| t.code_bits() as usize);
+        let [from, to] = self.0.bits().map(|bits| bits as usize);
+        let conversion = &self.0.conversion;
+        // The bits of the codes, in a byte that has only one code.
+        let masks = [conversion.from, conversion.to].map(|t| u32::MAX >> 32u32.saturating_sub(t.code_bits()));
         let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
         for (source, destination) in source.chunks(BLOCK * from / 8).zip(destination.chunks_mut(BLOCK * to / 8)) {
             let elements = (source.len() * 8 / from).min(destination.len() * 8 / to);
             let (low, high) = (&mut low[..elements], &mut high[..elements]);
             unpack_words(source, from as u32, low, high);
-            self.0.convert(low, high);
+            low.iter_mut().for_each(|code| *code &= masks[0]);
+            conversion.convert(low, high);
+            low.iter_mut().for_each(|code| *code &= masks[1]);
             pack_words(low, high, to as u32, destination);
         }
     }
@@ -36,7 +42,7 @@ pub(crate) fn cast(conversion: &Conversion, source: &[u8], elements: usize) -> R
     let fault = CastFault::OutOfMemory { bytes: bytes as u64 };
     result.try_reserve_exact(bytes).map_err(|_| Error::cast(from, to, fault))?;
     result.resize(bytes, 0);
-    Reference(*conversion).convert(source, &mut result);
+    Reference(CodeCast::packed(*conversion)).convert(source, &mut result);
     clear_pad(&mut result, to.code_bits(), elements as u64);
     Ok(result)
 }

@@ -6,6 +6,7 @@ mod clamp;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod convert_to_f16;
 mod e8m0;
+mod in_bytes;
 mod look_up_integer;
 mod low_bits;
 mod round;
@@ -13,13 +14,21 @@ mod round_in_16_bits;
 
 pub(crate) use clamp::Clamp;
 pub(crate) use e8m0::RoundingToE8m0;
+pub(crate) use in_bytes::InBytes;
 pub(crate) use look_up_integer::IntegerLookUp;
-pub(crate) use low_bits::LowBits;
+pub(crate) use low_bits::{LowBits, LowBitsInBytes};
 pub(crate) use round::{RoundToBytes, RoundToPacked, Rounding};
 pub(crate) use round_in_16_bits::RoundingIn16Bits;
 
 use super::lanes::Lanes;
 use super::source::Source;
+
+/// A sink of codes of less than a byte.
+pub(crate) trait ShortSink {
+    /// The sink of the same codes, one in each byte.
+    type InBytes;
+    fn in_bytes(self) -> Self::InBytes;
+}
 
 /// The codes of a group of elements, a 16-bit lane each.
 pub(crate) trait Sink<L: Lanes, S: Source>: Copy + Send + Sync {

@@ -112,10 +112,10 @@ fn isas() -> Vec<Isa> {
 }
 
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
-    let expected = through(&Reference(*conversion), tensor, conversion.to);
+    let expected = through(&Reference(CodeCast::packed(*conversion)), tensor, conversion.to);
     isas().into_iter().find_map(|isa| {
         assert_ne!(
-            words(conversion, isa.name()).key,
+            words(&CodeCast::packed(*conversion), isa.name()).key,
             REFERENCE,
             "{} to {} has a faster loop",
             conversion.from,
@@ -172,11 +172,11 @@ fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
         conversion: &Conversion,
         is_other: impl Fn(&dyn InWords) -> bool,
     ) -> [Option<Box<dyn CastLoop>>; 2] {
-        let portable = Some(Baseline::recipe(conversion)).filter(|recipe| is_other(recipe));
+        let portable = Some(Baseline::recipe(&CodeCast::packed(*conversion))).filter(|recipe| is_other(recipe));
         let vector = vector_recipe(conversion).filter(|recipe| is_other(recipe));
         [portable.map(|recipe| recipe.build(i, l)), vector.map(|recipe| recipe.build(i, l))]
     }
-    let own = words(conversion, isa.name()).key;
+    let own = words(&CodeCast::packed(*conversion), isa.name()).key;
     let is_other = |recipe: &dyn InWords| ![own, MEMORY_TABLE].contains(&recipe.words().key);
     let loops = match isa {
         Isa::Portable => build(Baseline, Portable(Baseline), conversion, is_other),
@@ -190,13 +190,13 @@ fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
 
 /// The recipe that any instruction set with vectors could have; `None` for copies and for tables.
 fn vector_recipe(conversion: &Conversion) -> Option<VectorRecipe> {
-    let (source, sink) = (SourceKind::new(conversion.from), SinkKind::new(conversion));
+    let (source, sink) = (SourceKind::new(conversion.from), SinkKind::new(&CodeCast::packed(*conversion)));
     if sink == SinkKind::Copy {
         return None;
     }
-    VectorRecipe::new(source, sink).or_else(|| match source.is_short() {
+    VectorRecipe::new(source, sink, CodeLayout::Packed).or_else(|| match source.is_short() {
         true => VectorRecipe::truncated_f8(source, sink),
-        false => Some(VectorRecipe::rounded(source, sink, conversion)),
+        false => Some(VectorRecipe::rounded(source, sink, &CodeCast::packed(*conversion))),
     })
 }
 
@@ -210,14 +210,14 @@ fn recipes_of_other_instruction_sets_give_what_the_reference_gives() {
         for to in numeric() {
             for options in variants(to) {
                 let conversion = Conversion::new(from, to, &options).unwrap();
-                let expected = through(&Reference(conversion), &tensor, to);
+                let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
                 for isa in isas() {
                     for cast_loop in other_loops(&conversion, isa) {
                         let difference = difference(&*cast_loop, &tensor, &conversion, &expected);
                         assert_eq!(difference, None, "{isa:?}, {options:?}");
                     }
                 }
-                if let Some(VectorRecipe::InVectors(InVectors::RoundIn16Bits(to))) = vector_recipe(&conversion) {
+                if let Some(VectorRecipe::InVectors(InVectors::RoundIn16Bits(to), _)) = vector_recipe(&conversion) {
                     in_16_bits.insert(std::mem::discriminant(&to));
                 }
             }
@@ -337,7 +337,7 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
             }
             for tensor in &tensors {
                 let elements = tensor.len();
-                let expected = through(&Reference(conversion), tensor, to);
+                let expected = through(&Reference(CodeCast::packed(conversion)), tensor, to);
                 // All offsets for few elements. For many elements one offset, which differs from pair to pair.
                 let shifts = if elements <= LONG + 5 { 0..LINE } else { (i + j) % LINE..(i + j) % LINE + 1 };
                 for (isa, shift) in isas()
@@ -384,7 +384,7 @@ fn casts_past_the_caches_give_the_same_codes() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let (mut random, len) = (Random::new(17), 2 * LONG + 5);
         let tensor = Tensor::from_codes(from, [len], (0..len).map(|_| random.next())).unwrap();
-        let expected = through(&Reference(conversion), &tensor, to);
+        let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
         for isa in isas() {
             let mut bytes = vec![0xff; expected.len()];
             convert_past_caches(&CodeCast::packed(conversion), isa, len, tensor.bytes().unwrap(), &mut bytes);
@@ -459,7 +459,7 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let mut random = Random::new(13);
         let tensor = Tensor::from_codes(from, [LONG + 3], (0..LONG + 3).map(|_| random.next())).unwrap();
-        let expected = through(&Reference(conversion), &tensor, to);
+        let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
         let with_stores = isas_of(i).filter(|isa| isa.name() != IsaName::Portable && non_temporal::EXISTS);
         for isa in with_stores {
             let mut memory = vec![0xff; expected.len() + LINE];
@@ -501,7 +501,7 @@ fn losses_are_counted_alike_from_sources_and_results() {
                     of_code.for_each(|lost| expected.add(lost.loss, 1));
                 }
                 let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
-                let result = through(&Reference(conversion), &tensor, to);
+                let result = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
                 for isa in isas() {
                     let counter = LossCounter::new(&CodeCast::packed(conversion), isa);
                     let source = tensor.bytes().unwrap();

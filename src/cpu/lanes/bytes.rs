@@ -29,6 +29,10 @@ pub(crate) trait ByteLanes: Lanes {
     fn store_pairs_of_6(self, a: [Self::U16; 2], bytes: &mut [u8]);
     /// Stores the first three bytes of each four.
     fn store_threes(self, a: [Self::U16; 2], bytes: &mut [u8]);
+    /// Stores codes of `BITS` bits, at most 8, from vectors with one code in each byte. The bits above a code are zero.
+    fn store_from_bytes<const BITS: usize>(self, codes: [Self::U16; 4], bytes: &mut [u8]);
+    /// Stores 128 codes of 6 bits, one in each byte.
+    fn unpack_6(self, source: &[u8], bytes: &mut [u8]);
 }
 
 impl ByteLanes for Avx2 {
@@ -45,6 +49,9 @@ impl ByteLanes for Avx2 {
         store_pairs_of_6(a: [__m256i; 2], bytes: &mut [u8]) =
             self.store_threes([pack::fours_of_6(self.0.v3, a[0]), pack::fours_of_6(self.0.v3, a[1])], bytes);
         store_threes(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_threes(self.0.v3, a, bytes);
+        store_from_bytes<const BITS: usize>(codes: [__m256i; 4], bytes: &mut [u8]) =
+            pack::store::<BITS>(self.0.v3, codes, bytes);
+        unpack_6(source: &[u8], bytes: &mut [u8]) = pack::unpack_6(self.0.v3, source, bytes);
     }
 
     #[inline(always)]
@@ -68,6 +75,9 @@ impl ByteLanes for Avx512 {
             [self.short()._mm512_unpacklo_epi16(a, b), self.short()._mm512_unpackhi_epi16(a, b)];
         store_pairs_of_6(a: [__m512i; 2], bytes: &mut [u8]) = avx512::pack::store_pairs_of_6(self, a, bytes);
         store_threes(a: [__m512i; 2], bytes: &mut [u8]) = avx512::pack::store_threes(self, a, bytes);
+        store_from_bytes<const BITS: usize>(codes: [__m512i; 4], bytes: &mut [u8]) =
+            avx512::pack::store_from_bytes::<BITS>(self, codes, bytes);
+        unpack_6(source: &[u8], bytes: &mut [u8]) = pack::unpack_6(*self.0, source, bytes);
     }
 
     #[inline(always)]

@@ -1,12 +1,13 @@
 //! Functions of one element. The compiler vectorises their loops with the vectors of an instruction set.
 
-use super::kinds::{LongFloat, LongInt, PackedBits, SinkKind, SourceKind, WholeBits};
+use super::kinds::{IntBits, LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, WholeBits};
 use crate::cpu::cast_loop::{CastLoop, Map, Packed, Steps};
 use crate::cpu::isa::Instructions;
 use crate::cpu::lanes::portable::Portable;
 use crate::cpu::scalar::{self, Exact, RoundF64};
 use crate::cpu::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
 use crate::cpu::word::Word;
+use crate::types::layout::CodeLayout;
 
 /// A function that is the fastest for its pairs on every instruction set.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub(crate) enum Element {
         from: WholeInt,
         to: WholeBits,
     },
+    /// The low bits of a byte. Its other bits become zero.
+    Mask(ShortBits),
     IntToF32(WholeInt),
     IntToF64(WholeInt),
     /// 8-bit integers to 16-bit floats that hold all of them.
@@ -57,14 +60,20 @@ pub(crate) enum PortableElement {
     },
     /// Codes are packed afterwards.
     LowBits {
-        from: WholeBits,
+        from: LongBits,
         to: PackedBits,
     },
-    /// DOUBLE to a float of at most 8 bits.
+    /// One code in each byte.
+    LowBitsInBytes {
+        from: LongBits,
+        to: PackedBits,
+    },
+    /// DOUBLE to a float of at most 8 bits. Codes of less than a byte may be packed afterwards.
     RoundF64 {
         to: RoundF64,
         to_bits: usize,
         signs: SignRule,
+        layout: CodeLayout,
     },
 }
 
@@ -133,10 +142,13 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
 impl Element {
     /// The function of a pair; `None` if there is none.
     pub(super) fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
-        use super::kinds::IntBits::Whole;
+        use super::kinds::IntBits::{InBytes, Whole};
 
         match (source, sink) {
             (SourceKind::Bool, SinkKind::LowBits(Whole(bits))) => Some(Self::FromBool(FromBool::Int(bits))),
+            (SourceKind::Bool, SinkKind::LowBits(InBytes(_))) => Some(Self::FromBool(FromBool::Int(WholeBits::Bits8))),
+            (_, SinkKind::Mask(to)) => Some(Self::Mask(to)),
+            (SourceKind::Int8 { .. }, SinkKind::LowBits(InBytes(to))) => Some(Self::Mask(to.into())),
             (SourceKind::Bool, SinkKind::F32) => Some(Self::FromBool(FromBool::F32)),
             (SourceKind::Bool, SinkKind::F64) => Some(Self::FromBool(FromBool::F64)),
             (SourceKind::Bool | SourceKind::Int8 { .. }, SinkKind::Bool) => {
@@ -165,7 +177,7 @@ impl Element {
 
     fn of_int(from: WholeInt, sink: SinkKind) -> Option<Self> {
         match sink {
-            SinkKind::LowBits(super::kinds::IntBits::Whole(to)) => Some(Self::LowBits { from, to }),
+            SinkKind::LowBits(IntBits::Whole(to)) => Some(Self::LowBits { from, to }),
             SinkKind::F32 => Some(Self::IntToF32(from)),
             SinkKind::F64 => Some(Self::IntToF64(from)),
             _ => None,
@@ -180,6 +192,11 @@ impl Element {
             Self::IsNonzero { bits, mask } => is_nonzero(i, bits, mask),
             Self::LowBits { from: WholeInt { bits, signed }, to } => {
                 with_int!(From: bits, signed, with_int!(To: to, false, map!(i, |x: From| x as To)))
+            }
+            Self::Mask(to) => {
+                // The mask is a variable, so that one loop serves all widths.
+                let mask = to.mask();
+                map!(i, |x: u8| x & mask)
             }
             Self::IntToF32(WholeInt { bits: WholeBits::Bits64, signed }) => {
                 with_bool!(SIGNED = signed, map!(i, |x: u64| scalar::int64_to_f32::<SIGNED>(x)))
@@ -245,20 +262,27 @@ fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Bo
     }
 }
 
+/// The low bytes of integers under a mask.
+fn low_bytes<I: Instructions + 'static>(i: I, from: LongBits, mask: u8) -> Box<dyn CastLoop> {
+    match from {
+        LongBits::Bits16 => map!(i, |x: u16| x as u8 & mask),
+        LongBits::Bits32 => map!(i, |x: u32| x as u8 & mask),
+        LongBits::Bits64 => map!(i, |x: u64| x as u8 & mask),
+    }
+}
+
 /// There is a loop with non-temporal stores for words of any size.
 const ALWAYS: usize = 1;
 
 impl PortableElement {
     /// The function of a pair; `None` if there is none.
     pub(super) fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
-        use super::kinds::IntBits::Packed;
+        use super::kinds::IntBits::{InBytes, Packed};
 
         match (source, sink) {
-            (SourceKind::Int8 { .. }, SinkKind::LowBits(Packed(to))) => {
-                Some(Self::LowBits { from: WholeBits::Bits8, to })
-            }
-            (SourceKind::Int(from), SinkKind::LowBits(Packed(to))) => {
-                Some(Self::LowBits { from: from.bits.whole(), to })
+            (SourceKind::Int(from), SinkKind::LowBits(Packed(to))) => Some(Self::LowBits { from: from.bits, to }),
+            (SourceKind::Int(from), SinkKind::LowBits(InBytes(to))) => {
+                Some(Self::LowBitsInBytes { from: from.bits, to })
             }
             (SourceKind::Float(from), SinkKind::Int32) => Some(Self::ToInt32(from)),
             (SourceKind::Float(LongFloat::F16), SinkKind::F32) => Some(Self::F16ToF32),
@@ -288,16 +312,18 @@ impl PortableElement {
                 map!(i, |x: u32| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(x))))
             }),
             Self::LowBits { from, to } => {
-                let bytes = with_int!(From: from, false, map!(i, |x: From| x as u8));
-                Box::new(Packed { bytes, from_bits: from.number(), to_bits: to.number() })
+                let bytes = low_bytes(i, from, u8::MAX);
+                Box::new(Packed { bytes, from_bits: from.whole().number(), to_bits: to.number() })
             }
-            Self::RoundF64 { to, to_bits, signs } => {
+            Self::LowBitsInBytes { from, to } => low_bytes(i, from, ShortBits::from(to).mask()),
+            Self::RoundF64 { to, to_bits, signs, layout } => {
                 let bytes = match signs {
                     SignRule::Kept => map!(i, |x: u64| to.code::<KEPT>(x) as u8),
                     SignRule::NoNegativeZero => map!(i, |x: u64| to.code::<NO_NEGATIVE_ZERO>(x) as u8),
                     SignRule::Any => map!(i, |x: u64| to.code::<ANY>(x) as u8),
                 };
-                if to_bits < 8 { Box::new(Packed { bytes, from_bits: 64, to_bits }) } else { bytes }
+                let packs = to_bits < 8 && layout == CodeLayout::Packed;
+                if packs { Box::new(Packed { bytes, from_bits: 64, to_bits }) } else { bytes }
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeE8m0, EncodeFloat, Hub};
+use crate::cpu::code_cast::CodeCast;
 use crate::cpu::sink::Clamp;
-use crate::types::conversion::{Conversion, Encode, needs_subnormals};
+use crate::types::conversion::{Encode, needs_subnormals};
 use crate::types::element::{BFLOAT16, BINARY16, BINARY32, BINARY64, ElementType, Kind};
 
 /// What a source's codes are.
@@ -49,14 +50,22 @@ pub(crate) enum LongFloat {
 /// What the sink makes of the source's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SinkKind {
-    /// The codes are the same.
+    /// The codes are the same, and so are their layouts.
     Copy,
+    /// The codes are the same, one in each byte on both sides. Bits above a code become zero.
+    Mask(ShortBits),
+    /// The codes are the same, one in each byte of the source and packed in the destination.
+    Pack(ShortBits),
+    /// The codes are the same, packed in the source and one in each byte of the destination.
+    Unpack(ShortBits),
     Bool,
     /// The low bits of integers. A wider destination gets copies of the sign above them, or zeros from unsigned
     /// sources.
     LowBits(IntBits),
     /// The low bits, at most 16, of the integer parts of floats.
     Truncate(TruncatedBits),
+    /// The same of fewer than 8 bits, one code in each byte.
+    TruncateInBytes(PackedBits),
     /// The integer parts of floats, limited to the range of 4 bits.
     Clamp(Clamp<4>),
     /// Signed 32-bit integers from floats.
@@ -79,6 +88,8 @@ pub(crate) enum SinkKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IntBits {
     Packed(PackedBits),
+    /// One code of less than a byte in each byte.
+    InBytes(PackedBits),
     Whole(WholeBits),
 }
 
@@ -87,6 +98,14 @@ pub(crate) enum IntBits {
 pub(crate) enum PackedBits {
     Bits2,
     Bits4,
+}
+
+/// The bits of a code of less than a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortBits {
+    Bits2,
+    Bits4,
+    Bits6,
 }
 
 /// The bits of a whole number of bytes.
@@ -131,18 +150,21 @@ impl SourceKind {
 }
 
 impl SinkKind {
-    pub(crate) fn new(conversion: &Conversion) -> Self {
+    pub(crate) fn new(cast: &CodeCast) -> Self {
+        let conversion = &cast.conversion;
         let bits = conversion.to.code_bits();
         let from_int = matches!(conversion.from.kind(), Kind::Int { .. } | Kind::Bool);
         match conversion.encode {
-            Encode::Copy => Self::Copy,
+            Encode::Copy => Self::copy(cast),
             Encode::Bool => Self::Bool,
-            Encode::Int(_) | Encode::Int64 { .. } if from_int => IntBits::new(bits).map_or(Self::Other, Self::LowBits),
+            Encode::Int(_) | Encode::Int64 { .. } if from_int => {
+                IntBits::new(bits, cast.bits()[1]).map_or(Self::Other, Self::LowBits)
+            }
             Encode::Int(to) => match (to.clamp, bits) {
                 (Some((below, above)), 4) => Self::Clamp(Clamp { below: below as u16, above: above as u16 }),
                 (None, 32) if to.wide => Self::Uint32,
                 (None, 32) => Self::Int32,
-                (None, _) => TruncatedBits::new(bits).map_or(Self::Other, Self::Truncate),
+                (None, _) => Self::truncate(bits, cast.bits()[1]),
                 (Some(_), _) => Self::Other,
             },
             Encode::Int64 { signed } => Self::Int64 { signed },
@@ -151,6 +173,25 @@ impl SinkKind {
             Encode::F32 => Self::F32,
             Encode::F64 => Self::F64,
             Encode::ClampInfinity { .. } => Self::Other,
+        }
+    }
+
+    /// The low bits of the integer parts of floats. `in_memory` is the number of bits that a code takes there.
+    fn truncate(bits: u32, in_memory: u32) -> Self {
+        match IntBits::new(bits, in_memory) {
+            Some(IntBits::InBytes(bits)) => Self::TruncateInBytes(bits),
+            _ => TruncatedBits::new(bits).map_or(Self::Other, Self::Truncate),
+        }
+    }
+
+    /// What becomes of codes that stay the same.
+    fn copy(cast: &CodeCast) -> Self {
+        let Some(bits) = ShortBits::new(cast.conversion.from.code_bits()) else { return Self::Copy };
+        match cast.bits() {
+            [8, 8] => Self::Mask(bits),
+            [8, _] => Self::Pack(bits),
+            [_, 8] => Self::Unpack(bits),
+            _ => Self::Copy,
         }
     }
 }
@@ -219,10 +260,12 @@ impl LongBits {
 }
 
 impl IntBits {
-    fn new(bits: u32) -> Option<Self> {
+    /// `in_memory` is the number of bits that a code takes there.
+    fn new(bits: u32, in_memory: u32) -> Option<Self> {
+        if let Some(bits) = PackedBits::new(bits) {
+            return Some(if in_memory < 8 { Self::Packed(bits) } else { Self::InBytes(bits) });
+        }
         match bits {
-            2 => Some(Self::Packed(PackedBits::Bits2)),
-            4 => Some(Self::Packed(PackedBits::Bits4)),
             8 => Some(Self::Whole(WholeBits::Bits8)),
             _ => LongBits::new(bits).map(|bits| Self::Whole(bits.whole())),
         }
@@ -230,10 +273,50 @@ impl IntBits {
 }
 
 impl PackedBits {
+    pub(crate) fn new(bits: u32) -> Option<Self> {
+        match bits {
+            2 => Some(Self::Bits2),
+            4 => Some(Self::Bits4),
+            _ => None,
+        }
+    }
+
     pub(crate) fn number(self) -> usize {
         match self {
             Self::Bits2 => 2,
             Self::Bits4 => 4,
+        }
+    }
+}
+
+impl ShortBits {
+    fn new(bits: u32) -> Option<Self> {
+        match bits {
+            2 => Some(Self::Bits2),
+            4 => Some(Self::Bits4),
+            6 => Some(Self::Bits6),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn number(self) -> usize {
+        match self {
+            Self::Bits2 => 2,
+            Self::Bits4 => 4,
+            Self::Bits6 => 6,
+        }
+    }
+
+    pub(crate) fn mask(self) -> u8 {
+        (1 << self.number()) - 1
+    }
+}
+
+impl From<PackedBits> for ShortBits {
+    fn from(bits: PackedBits) -> Self {
+        match bits {
+            PackedBits::Bits2 => Self::Bits2,
+            PackedBits::Bits4 => Self::Bits4,
         }
     }
 }

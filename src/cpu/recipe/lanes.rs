@@ -1,15 +1,19 @@
 //! Sources and sinks in the lanes of an instruction set.
 
-use super::kinds::{LongBits, LongFloat, LongInt, PackedBits, SinkKind, SourceKind, TruncatedBits, f16_subnormals};
+use super::kinds::{
+    LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, TruncatedBits, f16_subnormals,
+};
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeE8m0, EncodeFloat, Hub};
 use crate::cpu::cast_loop::{CastLoop, F16ToFloat, F16ToInt64, Packed, SourceToSink, Step, Steps, ToInt};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::sink::{
-    Clamp, IntegerLookUp, LowBits, RoundToBytes, RoundToPacked, Rounding, RoundingIn16Bits, RoundingToE8m0, Sink,
+    Clamp, IntegerLookUp, LowBits, LowBitsInBytes, RoundToBytes, RoundToPacked, Rounding, RoundingIn16Bits,
+    RoundingToE8m0, ShortSink, Sink,
 };
 use crate::cpu::source::{Bf16, Codes16, F8, F16, F32Source, F64Source, Int, Numbers, Source, Truncates};
 use crate::types::element::{BFLOAT16, BINARY16, ElementType};
+use crate::types::layout::CodeLayout;
 
 /// A source and a sink that are the fastest for their pairs in the lanes of every instruction set.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,7 @@ pub(crate) enum InLanes {
     FloatToE8m0 { from: LongFloat, to: RoundingToE8m0 },
     IntToE8m0 { from: LongInt, to: RoundingToE8m0 },
     Truncate { from: LongFloat, to: TruncatedBits },
+    TruncateInBytes { from: LongFloat, to: PackedBits },
     Clamp { from: LongFloat, to: Clamp<4> },
 }
 
@@ -36,8 +41,9 @@ pub(crate) enum RoundedFloat {
 pub(crate) enum InVectors {
     RoundIn16Bits(RoundingIn16Bits),
     LookUpInteger { from: LongInt, to: IntegerLookUp },
-    LowBitsOfInt8(PackedBits),
-    LowBits { from: LongInt, to: PackedBits },
+    LowBitsOfInt8(ShortBits),
+    LowBits { from: LongBits, to: PackedBits },
+    LowBitsInBytes { from: LongBits, to: PackedBits },
     TruncateF8(F8),
     F16ToF32,
     F16ToF64,
@@ -62,14 +68,31 @@ fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Box<dyn Cas
     Box::new(Steps(l, step))
 }
 
-/// The loop of a source and a sink. If the lanes do not pack codes, it packs them afterwards.
+/// The loop of a source and a sink of at least 8 bits.
 pub(super) fn codes<L: Lanes + 'static, S: Source + 'static, K: Sink<L, S> + 'static>(
     l: L,
     source: S,
     sink: K,
 ) -> Box<dyn CastLoop> {
-    let bytes = steps(l, SourceToSink(source, sink));
-    if L::PACKS || K::BITS >= 8 { bytes } else { Box::new(Packed { bytes, from_bits: S::BITS, to_bits: K::BITS }) }
+    const { assert!(K::BITS >= 8, "no layout is needed") };
+    steps(l, SourceToSink(source, sink))
+}
+
+/// The loop of a source and a sink of fewer than 8 bits. If the lanes do not pack codes, it packs them afterwards.
+pub(super) fn short_codes<L, S, K>(l: L, source: S, sink: K, layout: CodeLayout) -> Box<dyn CastLoop>
+where
+    L: Lanes + 'static,
+    S: Source + 'static,
+    K: Sink<L, S> + ShortSink<InBytes: Sink<L, S> + 'static> + 'static,
+{
+    match layout {
+        CodeLayout::Packed if L::PACKS => steps(l, SourceToSink(source, sink)),
+        CodeLayout::Packed => {
+            let bytes = steps(l, SourceToSink(source, sink.in_bytes()));
+            Box::new(Packed { bytes, from_bits: S::BITS, to_bits: K::BITS })
+        }
+        CodeLayout::OnePerByte => steps(l, SourceToSink(source, sink.in_bytes())),
+    }
 }
 
 /// Evaluates an expression with the lanes and the source of a float. `$subnormals` says whether subnormals of FLOAT16
@@ -119,6 +142,7 @@ impl InLanes {
             }
             (SourceKind::Int(from), SinkKind::E8m0(to)) => Some(Self::int_to_e8m0(from, &to)),
             (SourceKind::Float(from), SinkKind::Truncate(to)) => Some(Self::Truncate { from, to }),
+            (SourceKind::Float(from), SinkKind::TruncateInBytes(to)) => Some(Self::TruncateInBytes { from, to }),
             (SourceKind::Float(from), SinkKind::Clamp(to)) => Some(Self::Clamp { from, to }),
             _ => None,
         }
@@ -128,14 +152,14 @@ impl InLanes {
         Self::IntToE8m0 { from, to: RoundingToE8m0::new(to, Hub::F32) }
     }
 
-    pub(super) fn build<L: Lanes + 'static>(self, l: L) -> Box<dyn CastLoop> {
+    pub(super) fn build<L: Lanes + 'static>(self, l: L, layout: CodeLayout) -> Box<dyn CastLoop> {
         match self {
             Self::Round { from: RoundedFloat::F16 { subnormals }, to } => {
-                with_bool!(SUBNORMALS = subnormals, round(l.for_f16(), F16::<SUBNORMALS>, to))
+                with_bool!(SUBNORMALS = subnormals, round(l.for_f16(), F16::<SUBNORMALS>, to, layout))
             }
-            Self::Round { from: RoundedFloat::Bf16, to } => round(l, Bf16, to),
-            Self::Round { from: RoundedFloat::F32, to } => round(l, F32Source, to),
-            Self::Round { from: RoundedFloat::F64, to } => round(l, F64Source, to),
+            Self::Round { from: RoundedFloat::Bf16, to } => round(l, Bf16, to, layout),
+            Self::Round { from: RoundedFloat::F32, to } => round(l, F32Source, to, layout),
+            Self::Round { from: RoundedFloat::F64, to } => round(l, F64Source, to, layout),
             // The bias is binary32's: a number beyond `BOUND` may be in range.
             Self::RoundInt { from, to: RoundToBytes::Shift16(to) } => {
                 with_int!(|source| from, ODD = true, codes(l, source, to))
@@ -165,34 +189,62 @@ impl InLanes {
             Self::Truncate { from: LongFloat::Bf16, to } => truncate(l, Bf16, to),
             Self::Truncate { from: LongFloat::F32, to } => truncate(l, F32Source, to),
             Self::Truncate { from: LongFloat::F64, to } => truncate(l, F64Source, to),
-            Self::Clamp { from, to } => with_float!(|l, source| from, F16<false>, codes(l, source, to)),
+            Self::TruncateInBytes { from, to } => {
+                let to = LowBitsInBytes::new(to.number());
+                with_float!(|l, source| from, F16<false>, codes(l, source, to))
+            }
+            Self::Clamp { from, to } => with_float!(|l, source| from, F16<false>, short_codes(l, source, to, layout)),
         }
     }
 }
 
-fn round<L: Lanes + 'static, S: Numbers<L> + 'static>(l: L, source: S, to: Rounding) -> Box<dyn CastLoop> {
+fn round<L: Lanes + 'static, S: Numbers<L> + 'static>(
+    l: L,
+    source: S,
+    to: Rounding,
+    layout: CodeLayout,
+) -> Box<dyn CastLoop> {
     match to {
         Rounding::ToBytes(RoundToBytes::Shift16(to)) => codes(l, source, to),
         Rounding::ToBytes(RoundToBytes::Add16(to)) => codes(l, source, to),
         Rounding::ToBytes(RoundToBytes::Add8(to)) => codes(l, source, to),
         Rounding::ToBytes(RoundToBytes::Add8NoNegativeZero(to)) => codes(l, source, to),
-        Rounding::ToPacked(RoundToPacked::Add6(to)) => codes(l, source, to),
-        Rounding::ToPacked(RoundToPacked::Add4(to)) => codes(l, source, to),
+        Rounding::ToPacked(RoundToPacked::Add6(to)) => short_codes(l, source, to, layout),
+        Rounding::ToPacked(RoundToPacked::Add4(to)) => short_codes(l, source, to, layout),
     }
 }
 
 fn truncate<L: Lanes + 'static, S: Truncates<L> + 'static>(l: L, source: S, to: TruncatedBits) -> Box<dyn CastLoop> {
-    with_number!(BITS = to, TruncatedBits { Bits2 2, Bits4 4, Bits8 8, Bits16 16 }, codes(l, source, LowBits::<BITS>))
+    match to {
+        TruncatedBits::Bits2 => packed_low_bits(l, source, PackedBits::Bits2),
+        TruncatedBits::Bits4 => packed_low_bits(l, source, PackedBits::Bits4),
+        TruncatedBits::Bits8 => codes(l, source, LowBits::<8>),
+        TruncatedBits::Bits16 => codes(l, source, LowBits::<16>),
+    }
+}
+
+fn packed_low_bits<L: Lanes + 'static, S: Truncates<L> + 'static>(
+    l: L,
+    source: S,
+    to: PackedBits,
+) -> Box<dyn CastLoop> {
+    with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, {
+        short_codes(l, source, LowBits::<BITS>, CodeLayout::Packed)
+    })
 }
 
 impl InVectors {
     /// The recipe of a pair that is not rounded; `None` if it has no such recipe.
     pub(super) fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
-        use super::kinds::IntBits::Packed;
+        use super::kinds::IntBits::{InBytes, Packed};
 
         match (source, sink) {
-            (SourceKind::Int8 { .. }, SinkKind::LowBits(Packed(to))) => Some(Self::LowBitsOfInt8(to)),
-            (SourceKind::Int(from), SinkKind::LowBits(Packed(to))) => Some(Self::LowBits { from, to }),
+            (SourceKind::Int8 { .. }, SinkKind::LowBits(Packed(to))) => Some(Self::LowBitsOfInt8(to.into())),
+            (_, SinkKind::Pack(to)) => Some(Self::LowBitsOfInt8(to)),
+            (SourceKind::Int(from), SinkKind::LowBits(Packed(to))) => Some(Self::LowBits { from: from.bits, to }),
+            (SourceKind::Int(from), SinkKind::LowBits(InBytes(to))) => {
+                Some(Self::LowBitsInBytes { from: from.bits, to })
+            }
             (SourceKind::Float(from), SinkKind::Int32) => Some(Self::ToInt32(from)),
             (SourceKind::Float(LongFloat::F16), SinkKind::F32) => Some(Self::F16ToF32),
             (SourceKind::Float(LongFloat::F16), SinkKind::F64) => Some(Self::F16ToF64),
@@ -209,22 +261,32 @@ impl InVectors {
         RoundingIn16Bits::new(&format, to).map(Self::RoundIn16Bits)
     }
 
-    pub(super) fn build<L: Lanes + 'static>(self, l: L) -> Box<dyn CastLoop> {
+    pub(super) fn build<L: Lanes + 'static>(self, l: L, layout: CodeLayout) -> Box<dyn CastLoop> {
         match self {
             Self::RoundIn16Bits(RoundingIn16Bits::Same8(to)) => codes(l, Codes16, to),
             Self::RoundIn16Bits(RoundingIn16Bits::Next8NoNegativeZero(to)) => codes(l, Codes16, to),
             Self::RoundIn16Bits(RoundingIn16Bits::Smaller8(to)) => codes(l, Codes16, to),
             Self::RoundIn16Bits(RoundingIn16Bits::Smaller8NoNegativeZero(to)) => codes(l, Codes16, to),
-            Self::RoundIn16Bits(RoundingIn16Bits::Smaller6(to)) => codes(l, Codes16, to),
-            Self::RoundIn16Bits(RoundingIn16Bits::Smaller4(to)) => codes(l, Codes16, to),
+            Self::RoundIn16Bits(RoundingIn16Bits::Smaller6(to)) => short_codes(l, Codes16, to, layout),
+            Self::RoundIn16Bits(RoundingIn16Bits::Smaller4(to)) => short_codes(l, Codes16, to, layout),
             Self::LookUpInteger { from, to: IntegerLookUp::To6(to) } => {
-                with_int!(|source| from, ODD = false, codes(l, source, to))
+                with_int!(|source| from, ODD = false, short_codes(l, source, to, layout))
             }
             Self::LookUpInteger { from, to: IntegerLookUp::To4(to) } => {
-                with_int!(|source| from, ODD = false, codes(l, source, to))
+                with_int!(|source| from, ODD = false, short_codes(l, source, to, layout))
             }
-            Self::LowBitsOfInt8(to) => low_bits(l, Int::<8, false, false>, to),
-            Self::LowBits { from, to } => with_int!(|source| from, ODD = false, low_bits(l, source, to)),
+            Self::LowBitsOfInt8(to) => with_number!(BITS = to, ShortBits { Bits2 2, Bits4 4, Bits6 6 }, {
+                short_codes(l, Int::<8, false, false>, LowBits::<BITS>, CodeLayout::Packed)
+            }),
+            Self::LowBits { from, to } => with_number!(BITS = from, LongBits { Bits16 16, Bits32 32, Bits64 64 }, {
+                packed_low_bits(l, Int::<BITS, false, false>, to)
+            }),
+            Self::LowBitsInBytes { from, to } => {
+                let to = LowBitsInBytes::new(to.number());
+                with_number!(BITS = from, LongBits { Bits16 16, Bits32 32, Bits64 64 }, {
+                    codes(l, Int::<BITS, false, false>, to)
+                })
+            }
             Self::TruncateF8(from) => codes(l, from, LowBits::<16>),
             Self::F16ToF32 => steps(l.for_f16(), F16ToFloat::<32>),
             Self::F16ToF64 => steps(l.for_f16(), F16ToFloat::<64>),
@@ -247,10 +309,6 @@ pub(super) fn format_of_16_bits(from: LongFloat) -> Option<FloatFormat> {
     }
 }
 
-fn low_bits<L: Lanes + 'static, S: Truncates<L> + 'static>(l: L, source: S, to: PackedBits) -> Box<dyn CastLoop> {
-    with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, codes(l, source, LowBits::<BITS>))
-}
-
 /// The rounding of integers to codes of less than a byte, for lanes without a fast look-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundIntToPacked {
@@ -259,10 +317,14 @@ pub(crate) struct RoundIntToPacked {
 }
 
 impl RoundIntToPacked {
-    pub(super) fn build<L: Lanes + 'static>(self, l: L) -> Box<dyn CastLoop> {
+    pub(super) fn build<L: Lanes + 'static>(self, l: L, layout: CodeLayout) -> Box<dyn CastLoop> {
         match self.to {
-            RoundToPacked::Add6(to) => with_int!(|source| self.from, ODD = false, codes(l, source, to)),
-            RoundToPacked::Add4(to) => with_int!(|source| self.from, ODD = false, codes(l, source, to)),
+            RoundToPacked::Add6(to) => {
+                with_int!(|source| self.from, ODD = false, short_codes(l, source, to, layout))
+            }
+            RoundToPacked::Add4(to) => {
+                with_int!(|source| self.from, ODD = false, short_codes(l, source, to, layout))
+            }
         }
     }
 }

@@ -1,44 +1,57 @@
 //! The recipes of portable code.
 
 use super::elements::{Element, PortableElement};
-use super::kinds::{LongFloat, SinkKind, SourceKind};
+use super::kinds::{IntBits, LongFloat, ShortBits, SinkKind, SourceKind};
 use super::lanes::{InLanes, RoundIntToPacked, RoundedFloat};
 use super::{InstructionSet, SharedRecipe};
 use crate::bits::reference::EncodeFloat;
-use crate::cpu::cast_loop::CastLoop;
+use crate::cpu::cast_loop::{CastLoop, PackCodes, UnpackCodes};
+use crate::cpu::code_cast::CodeCast;
 use crate::cpu::isa::{Baseline, Instructions};
 use crate::cpu::lanes::{Lanes, portable::Portable};
 use crate::cpu::scalar::RoundF64;
 use crate::cpu::sign_rule::SignRule;
 use crate::cpu::sink::Rounding;
-use crate::types::conversion::Conversion;
+use crate::types::layout::CodeLayout;
 
 /// A recipe of portable code.
 pub(crate) enum PortableRecipe {
     Shared(SharedRecipe),
     Element(PortableElement),
-    RoundIntToPacked(RoundIntToPacked),
+    RoundIntToPacked(RoundIntToPacked, CodeLayout),
+    /// The low bits of bytes are packed.
+    Pack(ShortBits),
+    /// Packed codes to the same codes, one in each byte.
+    Unpack(ShortBits),
 }
 
 impl InstructionSet for Baseline {
     type Recipe = PortableRecipe;
 
-    fn recipe(conversion: &Conversion) -> PortableRecipe {
-        let (source, sink) = (SourceKind::new(conversion.from), SinkKind::new(conversion));
-        if let Some(shared) = SharedRecipe::new(source, sink) {
+    fn recipe(cast: &CodeCast) -> PortableRecipe {
+        let (source, sink) = (SourceKind::new(cast.conversion.from), SinkKind::new(cast));
+        if let Some(shared) = SharedRecipe::new(source, sink, cast.destination_layout()) {
             return PortableRecipe::Shared(shared);
+        }
+        match (source, sink) {
+            (_, SinkKind::Pack(bits)) => return PortableRecipe::Pack(bits),
+            (SourceKind::Int8 { .. }, SinkKind::LowBits(IntBits::Packed(bits))) => {
+                return PortableRecipe::Pack(bits.into());
+            }
+            (_, SinkKind::Unpack(bits)) => return PortableRecipe::Unpack(bits),
+            _ => {}
         }
         if let Some(element) = PortableElement::new(source, sink) {
             return PortableRecipe::Element(element);
         }
         if source.is_short() {
-            return PortableRecipe::Shared(SharedRecipe::memory_table(conversion));
+            return PortableRecipe::Shared(SharedRecipe::memory_table(cast));
         }
         let rounded = match sink {
-            SinkKind::Round(to) => PortableRecipe::rounded(source, &to, conversion),
+            SinkKind::Round(to) => PortableRecipe::rounded(source, &to, cast),
             _ => None,
         };
-        rounded.unwrap_or(PortableRecipe::Shared(SharedRecipe::Reference(*conversion)))
+        rounded.unwrap_or(PortableRecipe::Shared(SharedRecipe::Reference(*cast)))
     }
 
     fn build(self, recipe: PortableRecipe) -> Box<dyn CastLoop> {
@@ -47,7 +60,8 @@ impl InstructionSet for Baseline {
 }
 
 impl PortableRecipe {
-    fn rounded(source: SourceKind, to: &EncodeFloat, conversion: &Conversion) -> Option<Self> {
+    fn rounded(source: SourceKind, to: &EncodeFloat, cast: &CodeCast) -> Option<Self> {
+        let layout = cast.destination_layout();
         match (source, Rounding::new(to)?) {
             // Unlike lanes, this function has words of one width, which is faster in portable code.
             (SourceKind::Float(LongFloat::F64), _) => {
@@ -56,19 +70,19 @@ impl PortableRecipe {
                     16 => Self::Shared(SharedRecipe::Element(Element::F64To16(rounding))),
                     bits => {
                         let (to_bits, signs) = (bits as usize, SignRule::new(to));
-                        Self::Element(PortableElement::RoundF64 { to: rounding, to_bits, signs })
+                        Self::Element(PortableElement::RoundF64 { to: rounding, to_bits, signs, layout })
                     }
                 })
             }
             (SourceKind::Float(from), to) => {
-                let from = RoundedFloat::new(from, conversion.to);
-                Some(Self::Shared(SharedRecipe::InLanes(InLanes::Round { from, to })))
+                let from = RoundedFloat::new(from, cast.conversion.to);
+                Some(Self::Shared(SharedRecipe::InLanes(InLanes::Round { from, to }, layout)))
             }
             (SourceKind::Int(from), Rounding::ToBytes(to)) => {
-                Some(Self::Shared(SharedRecipe::InLanes(InLanes::RoundInt { from, to })))
+                Some(Self::Shared(SharedRecipe::InLanes(InLanes::RoundInt { from, to }, layout)))
             }
             (SourceKind::Int(from), Rounding::ToPacked(to)) => {
-                Some(Self::RoundIntToPacked(RoundIntToPacked { from, to }))
+                Some(Self::RoundIntToPacked(RoundIntToPacked { from, to }, layout))
             }
             _ => None,
         }
@@ -79,7 +93,9 @@ impl PortableRecipe {
         match self {
             Self::Shared(shared) => shared.build(i, l),
             Self::Element(element) => element.build(i),
-            Self::RoundIntToPacked(rounding) => rounding.build(l),
+            Self::RoundIntToPacked(rounding, layout) => rounding.build(l, layout),
+            Self::Pack(bits) => Box::new(PackCodes(bits.number() as u32)),
+            Self::Unpack(bits) => Box::new(UnpackCodes(bits.number() as u32)),
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use bytemuck::cast;
 
-use super::Sink;
 use super::round::{RoundToBytes, Rounding, signed};
 use super::round_in_16_bits::RoundingIn16Bits;
+use super::{InBytes, ShortSink, Sink};
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeFloat, Hub};
 use crate::cpu::arch::__m512i;
@@ -104,6 +104,14 @@ impl<const BITS: usize, const SIGNS: u8> ShiftOrLookUp<BITS, SIGNS> {
         let subnormals =
             MagnitudeTable::new(from, to, (rebias - to.man) << man, ((rebias + 1) << man) - 1, normals.down)?;
         Some(Self { to: *to, infinity: from.top() as u16, normals, subnormals })
+    }
+}
+
+impl<const BITS: usize> ShortSink for ShiftOrLookUp<BITS, ANY> {
+    type InBytes = ShiftOrLookUp<8, ANY>;
+    fn in_bytes(self) -> Self::InBytes {
+        let Self { to, infinity, normals, subnormals } = self;
+        ShiftOrLookUp { to, infinity, normals, subnormals }
     }
 }
 
@@ -221,6 +229,13 @@ impl<const SIGNS: u8> LookUp4<SIGNS> {
             infinity: from.top() as u16,
             table,
         })
+    }
+}
+
+impl<const SIGNS: u8> ShortSink for LookUp4<SIGNS> {
+    type InBytes = InBytes<Self>;
+    fn in_bytes(self) -> InBytes<Self> {
+        InBytes(self)
     }
 }
 

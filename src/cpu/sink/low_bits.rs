@@ -8,12 +8,32 @@ use crate::cpu::source::Truncates;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LowBits<const BITS: usize>;
 
+/// As `LowBits` of fewer than 8 bits, one code in each byte. The mask is a variable, so that one loop serves all widths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LowBitsInBytes {
+    mask: u16,
+}
+
+impl LowBitsInBytes {
+    pub(crate) fn new(bits: usize) -> Self {
+        Self { mask: (1 << bits) - 1 }
+    }
+}
+
+impl<L: Lanes, S: Truncates<L>> Sink<L, S> for LowBitsInBytes {
+    const BITS: usize = 8;
+
+    #[inline(always)]
+    fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
+        source.truncated(l, bytes, self.mask)
+    }
+}
+
 impl<L: Lanes, S: Truncates<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
     const BITS: usize = BITS;
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        // If the lanes do not pack, packing drops the other bits later.
-        source.truncated(l, bytes, if L::PACKS { u16::MAX >> (16 - BITS) } else { u16::MAX })
+        source.truncated(l, bytes, u16::MAX >> (16 - BITS))
     }
 }

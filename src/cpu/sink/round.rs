@@ -4,12 +4,18 @@
 //! source may replace an integer that is out of range for every destination by another such number. Signs and NaNs are
 //! handled last, in 16-bit lanes: a vector holds twice as many of them as 32-bit lanes.
 
-use super::Sink;
+use super::{ShortSink, Sink};
 use crate::bits::reference::EncodeFloat;
 use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN};
 use crate::cpu::lanes::{BOUND, Lanes};
 use crate::cpu::sign_rule::{ANY, CompiledSigns, KEPT, NO_NEGATIVE_ZERO};
 use crate::cpu::source::{Numbers, SignMagnitude};
+
+/// The bits of a code. In bytes, they are a variable: one loop serves codes of 4 and of 6 bits.
+#[inline(always)]
+fn code_bits<const BITS: usize, const SIGNS: u8>(to: &EncodeFloat) -> u32 {
+    if BITS == 8 && SIGNS == ANY { to.bits } else { BITS as u32 }
+}
 
 /// Adds signs to the codes of magnitudes and inserts NaN, by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`.
 #[inline(always)]
@@ -20,8 +26,9 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     is_nan: L::M16,
     to: &EncodeFloat,
 ) -> L::U16 {
-    let shifted = l.shr_u16(sign, 16 - BITS as u32);
-    let sign = l.and_u16(shifted, l.splat_u16(1 << (BITS - 1)));
+    let bits = code_bits::<BITS, SIGNS>(to);
+    let shifted = l.shr_u16(sign, 16 - bits);
+    let sign = l.and_u16(shifted, l.splat_u16(1 << (bits - 1)));
     if SIGNS == ANY {
         let kept = l.and_u16(shifted, l.splat_u16(to.nan_keep as u16));
         let nan = l.xor_u16(kept, l.splat_u16((to.nan ^ to.nan_flip) as u16));
@@ -141,6 +148,13 @@ impl<const BITS: usize, const HOW: bool, const SIGNS: u8> Round<BITS, HOW, SIGNS
     }
 }
 
+impl<const BITS: usize> ShortSink for Round<BITS, ADD, ANY> {
+    type InBytes = Round<8, ADD, ANY>;
+    fn in_bytes(self) -> Self::InBytes {
+        Round::new(&self.to)
+    }
+}
+
 /// Cuts the last `down` bits with rounding to nearest, ties to even: adds half of the last place, less one if the last
 /// bit that stays is even.
 #[inline(always)]
@@ -168,8 +182,9 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize, const HOW: bool, const SIGNS: u
             (false, _) => codes,
             // No integer is or rounds to −0.
             (true, false) => {
-                let sign = l.shr_u16(sign, 16 - BITS as u32);
-                l.or_u16(codes, l.and_u16(sign, l.splat_u16(1 << (BITS - 1))))
+                let bits = code_bits::<BITS, SIGNS>(&self.to);
+                let sign = l.shr_u16(sign, 16 - bits);
+                l.or_u16(codes, l.and_u16(sign, l.splat_u16(1 << (bits - 1))))
             }
             (true, true) => signed::<L, BITS, SIGNS>(l, codes, sign, is_nan, &self.to),
         }

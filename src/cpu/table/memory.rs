@@ -2,10 +2,10 @@
 
 use super::{Entries, entries};
 use crate::cpu::cast_loop::CastLoop;
-use crate::types::conversion::Conversion;
+use crate::cpu::code_cast::CodeCast;
 
 /// The cast of one pair by tables in memory. An index is a source byte, or one 6-bit code. It holds one, two or four
-/// source codes. Their destination codes follow one another without gaps.
+/// source codes. A byte with one code of fewer than 8 bits is an index, too: its other bits do not matter. Their destination codes follow one another without gaps.
 pub(crate) struct MemoryTable {
     from_bits: u32,
     tables: Tables,
@@ -49,14 +49,14 @@ impl CastLoop for MemoryTable {
 
 impl MemoryTable {
     /// `None` for other widths of codes than element types have.
-    pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    pub(crate) fn new(cast: &CodeCast) -> Option<Self> {
+        let [from_bits, to_bits] = cast.bits();
         let codes = match from_bits {
             2 | 4 | 8 => 8 / from_bits,
             6 => 1,
             _ => return None,
         };
-        let entries = entries(conversion, codes);
+        let entries = entries(cast, codes);
         let tables = match codes * to_bits {
             2 => Tables::Bits2(shifted(&entries, 2)),
             4 => Tables::Bits4(shifted(&entries, 4)),

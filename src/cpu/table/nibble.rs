@@ -1,10 +1,10 @@
-//! Tables of 16 entries in the registers of AVX2 or AVX-512, for sources of at most 4 bits. Both halves of each source
-//! byte are looked up where they lie, so that codes are not unpacked first.
+//! Tables of 16 entries in the registers of AVX2 or AVX-512, for packed sources of at most 4 bits. Both halves of each
+//! source byte are looked up where they lie, so that codes are not unpacked first.
 
 use super::{Entries, entries};
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::bytes::ByteLanes;
-use crate::types::conversion::Conversion;
 
 /// The number of vectors of source bytes that a step reads.
 const VECTORS: usize = 2;
@@ -21,15 +21,15 @@ pub(crate) enum NibbleTable {
 }
 
 impl NibbleTable {
-    /// `None` unless destination codes have at most 8 bits, or 16 bits from a source of 4 bits.
-    pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    /// `None` unless destination codes take at most 8 bits, or 16 bits from a source of 4 bits.
+    pub(crate) fn new(cast: &CodeCast) -> Option<Self> {
+        let [from_bits, to_bits] = cast.bits();
         let codes = match (from_bits, to_bits) {
             (2, ..=8) => 2,
             (4, ..=8 | 16) => 1,
             _ => return None,
         };
-        let entries = || entries(conversion, codes);
+        let entries = || entries(cast, codes);
         match codes * to_bits {
             2 => Some(Self::Bits2(Nibbles::new(&entries()))),
             4 => Some(Self::Bits4(Nibbles::new(&entries()))),

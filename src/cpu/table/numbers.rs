@@ -1,6 +1,7 @@
 //! Tables of the numbers of small floats in binary32. Instructions convert the numbers to destination codes.
 
 use super::{Entries, entries};
+use crate::cpu::code_cast::CodeCast;
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
 use crate::cpu::scalar::{f32_to_int32, f64_to_int64};
 use crate::types::conversion::Conversion;
@@ -38,11 +39,11 @@ impl NumberTable {
             return None;
         }
         let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default()).ok()?;
-        let mut numbers = entries(&upper_halves, 1);
+        let mut numbers = entries(&CodeCast::packed(upper_halves), 1);
         if !signed {
             // Where the code is 0 (out of range, NaN, multiples of 2³²), the number becomes 0. All other codes must be
             // those that the instruction to signed integers gives.
-            for (number, &[code, ..]) in numbers.iter_mut().zip(&*entries(conversion, 1)) {
+            for (number, &[code, ..]) in numbers.iter_mut().zip(&*entries(&CodeCast::packed(*conversion), 1)) {
                 if code == 0 {
                     number[0] = 0;
                 } else if code != to.signed_integer((number[0] as u32) << 16) {

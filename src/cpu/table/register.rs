@@ -11,11 +11,11 @@ use super::numbers::{NumberTable, NumberTo};
 use super::{Entries, entries};
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::pack::load;
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
-use crate::types::conversion::Conversion;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
@@ -37,6 +37,8 @@ pub(crate) struct RegisterTable {
 enum Form {
     /// Several destination codes of at most 8 bits.
     Pairs(PairFrom, PairTo),
+    /// The same from 8 bits to at most 4 bits, one code in each byte.
+    ShortInBytes,
     /// The destination codes: a table for each 16 bits, lowest first.
     Codes(From, To),
     /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions convert
@@ -51,7 +53,12 @@ enum From {
     Bits4,
     Bits6,
     Bits8,
+    /// One code of fewer than 8 bits in each byte.
+    Byte,
 }
+
+/// The value of `FROM` for [`From::Byte`].
+const BYTE: usize = 7;
 
 /// The bits of destination codes that fill one or more 16-bit words.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +73,8 @@ enum To {
 enum PairFrom {
     Bits6,
     Bits8,
+    /// One code of 6 bits in each byte.
+    Byte,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -94,16 +103,17 @@ impl RegisterLoop {
     fn with_loop<R>(&self, work: impl FnOnce(&dyn CastLoop) -> R) -> R {
         let Self(l, RegisterTable { form, words }) = self;
         match *form {
-            Form::Pairs(from, to) => with_number!(FROM = from, PairFrom { Bits6 6, Bits8 8 },
+            Form::Pairs(from, to) => with_number!(FROM = from, PairFrom { Bits6 6, Bits8 8, Byte BYTE },
             with_number!(TO = to, PairTo { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, {
-                work(&Steps(*l, LookUpPairs::<'_, FROM, TO>(words)))
+                work(&Steps(*l, LookUpPairs::<'_, FROM, TO, TO>(words)))
             })),
-            Form::Codes(from, to) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8 },
+            Form::ShortInBytes => work(&Steps(*l, LookUpPairs::<'_, 8, 4, 8>(words))),
+            Form::Codes(from, to) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8, Byte BYTE },
             with_number!(TO = to, To { Bits16 16, Bits32 32, Bits64 64 }, {
                 work(&Steps(*l, LookUp::<'_, FROM, TO>(words)))
             })),
             Form::Numbers(from, to) => {
-                with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, match to {
+                with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8, Byte BYTE }, match to {
                     NumberTo::F32 => work(&Steps(*l, Numbers::<'_, FROM, F32>(words))),
                     NumberTo::F64 => work(&Steps(*l, Numbers::<'_, FROM, F64>(words))),
                     NumberTo::Int32 => work(&Steps(*l, Numbers::<'_, FROM, INT32>(words))),
@@ -116,21 +126,23 @@ impl RegisterLoop {
 
 impl RegisterTable {
     /// `None` from fewer than 6 bits to at most 8 bits, and for widths of codes that no element type has.
-    pub(crate) fn new(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Option<Self> {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    pub(crate) fn new(source: SourceKind, sink: SinkKind, cast: &CodeCast) -> Option<Self> {
+        let code_bits = cast.conversion.from.code_bits();
+        let [from_bits, to_bits] = cast.bits();
         if to_bits <= 8 {
-            return Self::of_pairs(from_bits, to_bits, conversion);
+            return Self::of_pairs(code_bits, cast);
         }
         let from = match from_bits {
             2 => From::Bits2,
             4 => From::Bits4,
             6 => From::Bits6,
+            8 if code_bits < 8 => From::Byte,
             8 => From::Bits8,
             _ => return None,
         };
         // To UINT64 from fewer than 8 bits, four look-ups are faster.
-        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && from_bits < 8;
-        if !by_codes && let Some(numbers) = NumberTable::new(source, sink, conversion) {
+        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && code_bits < 8;
+        if !by_codes && let Some(numbers) = NumberTable::new(source, sink, &cast.conversion) {
             return Some(Self { form: Form::Numbers(from, numbers.to), words: whole_words(&numbers.upper_halves) });
         }
         let to = match to_bits {
@@ -139,12 +151,12 @@ impl RegisterTable {
             64 => To::Bits64,
             _ => return None,
         };
-        Some(Self { form: Form::Codes(from, to), words: whole_words(&entries(conversion, 1)) })
+        Some(Self { form: Form::Codes(from, to), words: whole_words(&entries(cast, 1)) })
     }
 
     #[cfg(test)]
     pub(crate) fn has_pairs(&self) -> bool {
-        matches!(self.form, Form::Pairs(..))
+        matches!(self.form, Form::Pairs(..) | Form::ShortInBytes)
     }
 
     /// Whether instructions make the destination codes of numbers.
@@ -159,10 +171,12 @@ impl RegisterTable {
     }
 
     /// The table of codes that share words.
-    fn of_pairs(from_bits: u32, to_bits: u32, conversion: &Conversion) -> Option<Self> {
-        let from = match from_bits {
-            6 => PairFrom::Bits6,
-            8 => PairFrom::Bits8,
+    fn of_pairs(code_bits: u32, cast: &CodeCast) -> Option<Self> {
+        let [from_bits, to_bits] = cast.bits();
+        let from = match (code_bits, from_bits) {
+            (6, 6) => PairFrom::Bits6,
+            (6, 8) => PairFrom::Byte,
+            (8, _) => PairFrom::Bits8,
             _ => return None,
         };
         let to = match to_bits {
@@ -175,17 +189,18 @@ impl RegisterTable {
         // If four codes fit into a word, it has the codes of the indexes i, i + 64, i + 128 and i + 192. Otherwise it
         // has those of i and i + 64. A source of 6 bits has only 64 indexes: its words have the same code twice, once
         // for each code of a pair.
-        let (shared, size) = match (from, to) {
-            (PairFrom::Bits8, PairTo::Bits2 | PairTo::Bits4) => (4, 4),
-            (PairFrom::Bits8, PairTo::Bits6 | PairTo::Bits8) => (2, 8),
-            (PairFrom::Bits6, _) => (2, to_bits),
+        let (form, shared, size) = match (from, to) {
+            (PairFrom::Bits8, PairTo::Bits2 | PairTo::Bits4) => (Form::Pairs(from, to), 4, 4),
+            (PairFrom::Bits8, PairTo::Bits8) if cast.conversion.to.code_bits() <= 4 => (Form::ShortInBytes, 4, 4),
+            (PairFrom::Bits8, PairTo::Bits6 | PairTo::Bits8) => (Form::Pairs(from, to), 2, 8),
+            (PairFrom::Bits6 | PairFrom::Byte, _) => (Form::Pairs(from, to), 2, to_bits),
         };
-        let entries = entries(conversion, 1);
+        let entries = entries(cast, 1);
         let word = |i: usize, place: usize| {
             let entry = |nth: usize| entries[(i / 64 * 64 * shared + i % 64 + 64 * nth) % 256][0] >> place;
             (0..shared).fold(0, |word, nth| word | (entry(nth) << (size * nth as u32)) as u16)
         };
-        Some(Self { form: Form::Pairs(from, to), words: words(word) })
+        Some(Self { form, words: words(word) })
     }
 }
 
@@ -208,7 +223,7 @@ fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: _
     simd._mm512_mask_blend_epi16(eighth, lower, upper)
 }
 
-/// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. From 6 bits, the result
+/// Looks up 32 codes of `FROM` bits, 6, 8 or [`BYTE`], whose destination codes have `TO` bits, at most 8. From codes of 6 bits, the result
 /// is repeated in the next `TO` bits. From 8 bits, the bits above the result are undefined.
 #[inline(always)]
 fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: Words, codes: __m512i) -> __m512i {
@@ -245,13 +260,18 @@ fn whole_words(entries: &Entries) -> Box<WordTables> {
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a WordTables);
 
+/// The bytes of 32 codes of a source.
+const fn bytes(from: usize) -> usize {
+    LANES / 8 * if from == BYTE { 8 } else { from }
+}
+
 impl<const FROM: usize, const TO: usize> LookUp<'_, FROM, TO> {
     /// Groups of 32 codes in a step.
     const GROUPS: usize = 64 / TO;
 }
 
 impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
-    const READ: usize = LANES / 8 * FROM * Self::GROUPS;
+    const READ: usize = bytes(FROM) * Self::GROUPS;
     const WRITTEN: usize = LANES / 8 * TO * Self::GROUPS;
     const NON_TEMPORAL: bool = true;
 
@@ -259,7 +279,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let simd = l.0;
         for group in 0..Self::GROUPS {
-            let codes = load::<FROM>(*simd, &source[LANES / 8 * FROM * group..]);
+            let codes = load::<FROM>(*simd, &source[bytes(FROM) * group..]);
             let codes = simd.avx512bw._mm512_cvtepu8_epi16(codes);
             let out = &mut destination[LANES / 8 * TO * group..];
             let found = |table: usize| found::<FROM>(l, self.0[table], codes);
@@ -311,7 +331,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
 }
 
 impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
-    const READ: usize = 2 * LANES / 8 * FROM;
+    const READ: usize = 2 * bytes(FROM);
     const WRITTEN: usize = 2 * LANES * Self::BYTES;
     const NON_TEMPORAL: bool = true;
 
@@ -319,7 +339,7 @@ impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let (first, second) = destination.split_at_mut(LANES * Self::BYTES);
         self.group(l, source, first);
-        self.group(l, &source[LANES / 8 * FROM..], second);
+        self.group(l, &source[bytes(FROM)..], second);
     }
 }
 

@@ -9,18 +9,18 @@ mod tables;
 
 use bytemuck::cast;
 
-use self::form::{Form, Meaning, To, To16OrMore, To32OrMore, halves};
+use self::form::{ByteTo, Form, Meaning, To, To16OrMore, To32OrMore, halves};
 use self::tables::Tables;
 use super::entries;
 use super::numbers::NumberTable;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::code_cast::CodeCast;
 use crate::cpu::f16c::X86V3;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::pack::{self as vector, Bytes, LANES};
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
-use crate::types::conversion::Conversion;
 
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
@@ -46,8 +46,9 @@ impl ShuffleTable {
     ///
     /// The upper half of binary32 has eight significant bits. These are enough for any source of at most 8 bits. For
     /// floats, instructions convert them to DOUBLE and to integers.
-    pub(crate) fn new(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Option<Self> {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    pub(crate) fn new(source: SourceKind, sink: SinkKind, cast: &CodeCast) -> Option<Self> {
+        let code_bits = cast.conversion.from.code_bits();
+        let [from_bits, to_bits] = cast.bits();
         if let (SinkKind::Int64 { .. }, SourceKind::ShortFloat(format)) = (sink, source)
             && format.max_exponent() >= 31
         {
@@ -56,14 +57,16 @@ impl ShuffleTable {
         }
         // From at most 4 bits, one table has all codes, and codes take fewer instructions than numbers. From more bits,
         // codes need more tables than numbers.
-        let by_codes = from_bits <= 4 && to_bits <= 32;
-        let numbers = if by_codes { None } else { NumberTable::new(source, sink, conversion) };
+        let by_codes = code_bits <= 4 && to_bits <= 32;
+        let numbers = if by_codes { None } else { NumberTable::new(source, sink, &cast.conversion) };
         let (entries, meaning) = match numbers {
             Some(numbers) => (numbers.upper_halves.map(|entry| entry[0] as u16), Meaning::Number(numbers.to)),
-            None => halves(to_bits, &entries(conversion, 1).map(|entry| entry[0]))?,
+            None => halves(to_bits, &entries(cast, 1).map(|entry| entry[0]))?,
         };
-        let form = Form::new(from_bits, to_bits, meaning)?;
-        Some(Self { form, tables: Tables::new(from_bits, to_bits.min(16), &entries[..1 << from_bits]) })
+        let form = Form::new([code_bits, from_bits], to_bits, meaning)?;
+        // A source of 2 bits has four times the same four entries, of which bytes use all.
+        let index_bits = if from_bits == 8 { code_bits.max(4) } else { code_bits };
+        Some(Self { form, tables: Tables::new(index_bits, to_bits.min(16), &entries[..1 << index_bits]) })
     }
 
     /// Whether instructions make the destination codes of numbers.
@@ -72,7 +75,10 @@ impl ShuffleTable {
         match self.form {
             Form::From2(_) => false,
             Form::From4(to) => matches!(to, To32OrMore::F64 | To32OrMore::Int64),
-            Form::From6(to) | Form::From8(to) => matches!(to, To::Int32 | To::F64 | To::Int64),
+            Form::From6(to) | Form::From8(to) | Form::FromBytesOf6(to) => {
+                matches!(to, To::Int32 | To::F64 | To::Int64)
+            }
+            Form::FromBytesOf4(to) => matches!(to, ByteTo::F64 | ByteTo::Int64),
         }
     }
 
@@ -87,30 +93,36 @@ impl ShuffleTable {
         match form {
             Form::From2(to) => {
                 with_number!(TO = to, To16OrMore { Bits16 16, UpperHalf UPPER_HALF, Extended EXTENDED }, {
-                    Box::new(Shuffles::<2, TO>(l, tables))
+                    Box::new(Shuffles::<2, 2, TO>(l, tables))
                 })
             }
             Form::From4(to) => {
                 with_number!(TO = to, To32OrMore { UpperHalf UPPER_HALF, Extended EXTENDED, F64 F64, Int64 INT64 }, {
-                    Box::new(Shuffles::<4, TO>(l, tables))
+                    Box::new(Shuffles::<4, 4, TO>(l, tables))
                 })
             }
-            Form::From6(to) => with_to!(TO = to, Box::new(Shuffles::<6, TO>(l, tables))),
-            Form::From8(to) => with_to!(TO = to, Box::new(Shuffles::<8, TO>(l, tables))),
+            Form::From6(to) => with_to!(TO = to, Box::new(Shuffles::<6, 6, TO>(l, tables))),
+            Form::From8(to) => with_to!(TO = to, Box::new(Shuffles::<8, 8, TO>(l, tables))),
+            Form::FromBytesOf4(to) => {
+                with_number!(TO = to, ByteTo {
+                    Bits16 16, UpperHalf UPPER_HALF, Extended EXTENDED, F64 F64, Int64 INT64
+                }, Box::new(Shuffles::<8, 4, TO>(l, tables)))
+            }
+            Form::FromBytesOf6(to) => with_to!(TO = to, Box::new(Shuffles::<8, 6, TO>(l, tables))),
         }
     }
 }
 
-/// The cast from codes of `FROM` bits to `TO`.
-struct Shuffles<const FROM: usize, const TO: usize>(Avx2, Tables);
+/// The cast from codes of `CODE` bits, which take `FROM` bits in memory, to `TO`.
+struct Shuffles<const FROM: usize, const CODE: usize, const TO: usize>(Avx2, Tables);
 
-impl<const FROM: usize, const TO: usize> CastLoop for Shuffles<FROM, TO> {
+impl<const FROM: usize, const CODE: usize, const TO: usize> CastLoop for Shuffles<FROM, CODE, TO> {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(self.0, LookUp::<FROM, TO>(&self.1)).convert(source, destination);
+        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert(source, destination);
     }
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(self.0, LookUp::<FROM, TO>(&self.1)).convert_past_caches(source, destination)
+        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_past_caches(source, destination)
     }
 }
 
@@ -123,11 +135,12 @@ const INT32: usize = 34;
 const F64: usize = 64;
 const INT64: usize = 65;
 
-/// The step from codes of `FROM` bits to `TO`, which is the number of bits or one of the values above.
+/// The step from codes of `CODE` bits, which take `FROM` bits in memory, to `TO`, which is the number of bits or one of
+/// the values above.
 #[derive(Clone, Copy)]
-struct LookUp<'a, const FROM: usize, const TO: usize>(&'a Tables);
+struct LookUp<'a, const FROM: usize, const CODE: usize, const TO: usize>(&'a Tables);
 
-impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
+impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, CODE, TO> {
     const READ: usize = VECTORS * LANES * FROM / 8;
     const WRITTEN: usize = match TO {
         ..UPPER_HALF => VECTORS * LANES * TO / 8,
@@ -140,14 +153,18 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
     fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {
         let mut codes = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
-            let in_order = vector::load::<FROM>(l.0.v3, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+            let loaded = vector::load::<FROM>(l.0.v3, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+            let in_order = match FROM == CODE {
+                true => loaded,
+                false => l.and_u16(loaded, vector::splat_u8((1 << CODE) - 1)),
+            };
             codes[i] = match TO {
                 ..=16 | EXTENDED => in_order,
                 INT64 => spread_by_2(l, in_order),
                 _ => l.spread_by_4(in_order),
             };
         }
-        let [low, high] = self.0.look_up::<FROM, TO>(l, codes);
+        let [low, high] = self.0.look_up::<CODE, TO>(l, codes);
         if TO < 16 {
             return vector::store::<TO>(l.0.v3, low, destination);
         }

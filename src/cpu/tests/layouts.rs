@@ -37,7 +37,7 @@ fn stored(codes: &[u64], of: ElementType, bits: u32) -> Vec<u8> {
 fn expected(codes: &[u64], cast: &CodeCast) -> Vec<u8> {
     let Conversion { from, to, .. } = cast.conversion;
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
-    let packed = through(&Reference(cast.conversion), &tensor, to);
+    let packed = through(&Reference(CodeCast::packed(cast.conversion)), &tensor, to);
     match (cast.bits()[1], to.code_bits()) {
         (8, ..8) => {
             let result = Tensor::from_bytes(to, [codes.len()], packed).unwrap();
@@ -126,8 +126,37 @@ fn losses_of_codes_one_in_each_byte_are_those_of_packed_codes() {
         let packed = stored(&codes, from, from.code_bits());
         for isa in isas() {
             let lost = LossCounter::new(&CodeCast::packed(cast.conversion), isa).count(&packed, codes.len());
-            let found = LossCounter::new(&cast, isa).count(&stored(&codes, from, cast.bits()[0]), codes.len());
-            assert_eq!(found, lost, "{isa:?}: {cast:?}");
+            let (counter, source) = (LossCounter::new(&cast, isa), stored(&codes, from, cast.bits()[0]));
+            assert_eq!(counter.count(&source, codes.len()), lost, "{isa:?}: {cast:?}");
+            if cast.bits()[0] >= 8 {
+                let result = expected(&codes, &cast);
+                assert_eq!(counter.count_cast(&source, &result), lost, "{isa:?}: {cast:?}, with the result");
+            }
+        }
+    }
+}
+
+/// Loops with non-temporal stores serve sources with one code in each byte, too.
+#[test]
+fn codes_one_in_each_byte_are_cast_past_the_caches() {
+    use CodeLayout::{OnePerByte, Packed};
+    use ElementType::{BFLOAT16, DOUBLE, FLOAT, FLOAT4E2M1, FLOAT6E3M2, INT4};
+    for (from, to) in [(INT4, FLOAT), (FLOAT4E2M1, DOUBLE), (FLOAT6E3M2, BFLOAT16)] {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let cast = CodeCast::new(conversion, [OnePerByte, Packed]);
+        let mut random = Random::new(13);
+        let codes: Vec<u64> = (0..LONG + 3).map(|_| random.next()).collect();
+        let (source, expected) = (stored(&codes, from, 8), expected(&codes, &cast));
+        for isa in isas().into_iter().filter(|isa| isa.name() != IsaName::Portable && non_temporal::EXISTS) {
+            let mut memory = vec![0xff; expected.len() + LINE];
+            let aligned = memory.as_ptr().align_offset(LINE);
+            let bytes = &mut memory[aligned..][..expected.len()];
+            let [read, written] = loop_of(&cast, isa).convert_past_caches(&source, bytes);
+            // No block has more than 1,024 bytes, and there are at most two runs of them.
+            assert!(expected.len() - written < 2 * 1024, "{isa:?}: {cast:?}");
+            assert_eq!(read * to.code_bits() as usize, 8 * written, "{isa:?}: {cast:?}");
+            assert!(bytes[..written] == expected[..written], "{isa:?}: {cast:?}");
+            assert!(bytes[written..].iter().all(|&byte| byte == 0xff), "{isa:?}: {cast:?}");
         }
     }
 }

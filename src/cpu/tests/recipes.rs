@@ -30,21 +30,51 @@ const ISAS: &[(IsaName, &str)] = &[
     (IsaName::Avx512, "AVX-512"),
 ];
 
-/// The recipe of a conversion in words, whether or not this processor has the instruction set.
-pub(super) fn words(conversion: &Conversion, isa: IsaName) -> Words {
+/// The recipe of a cast in words, whether or not this processor has the instruction set.
+pub(super) fn words(cast: &CodeCast, isa: IsaName) -> Words {
     match isa {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        IsaName::Avx2 => X86V3::recipe(conversion).words(),
+        IsaName::Avx2 => X86V3::recipe(cast).words(),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        IsaName::Avx512 => X86V4::recipe(conversion).words(),
+        IsaName::Avx512 => X86V4::recipe(cast).words(),
         #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-        IsaName::Avx2 | IsaName::Avx512 => Baseline::recipe(conversion).words(),
-        IsaName::Portable => Baseline::recipe(conversion).words(),
+        IsaName::Avx2 | IsaName::Avx512 => Baseline::recipe(cast).words(),
+        IsaName::Portable => Baseline::recipe(cast).words(),
     }
 }
 
 fn default(from: ElementType, to: ElementType) -> Conversion {
     Conversion::new(from, to, &CastOptions::default()).unwrap()
+}
+
+/// A type, and the layout of its codes.
+type Stored = (ElementType, CodeLayout);
+
+/// What follows the name of a type with one code in each byte.
+const PER_BYTE: &str = "/byte";
+
+/// Every numeric type, and then those of fewer than 8 bits with one code in each byte.
+fn stored() -> impl Iterator<Item = Stored> {
+    let short = numeric().filter(|t| t.code_bits() < 8);
+    numeric().map(|t| (t, CodeLayout::Packed)).chain(short.map(|t| (t, CodeLayout::OnePerByte)))
+}
+
+fn text_of((of, layout): Stored) -> String {
+    match layout {
+        CodeLayout::Packed => of.to_string(),
+        CodeLayout::OnePerByte => format!("{of}{PER_BYTE}"),
+    }
+}
+
+fn named(name: &str) -> Stored {
+    let short = name.strip_suffix(PER_BYTE).map(|name| (name, CodeLayout::OnePerByte));
+    let (name, layout) = short.unwrap_or((name, CodeLayout::Packed));
+    (name.parse().unwrap(), layout)
+}
+
+/// A cast with default options.
+fn cast_of((from, from_layout): Stored, (to, to_layout): Stored) -> CodeCast {
+    CodeCast::new(default(from, to), [from_layout, to_layout])
 }
 
 /// The table of this target's instruction sets.
@@ -54,17 +84,17 @@ fn table() -> String {
     for &(isa, name) in ISAS {
         // The name of each column has its own line, with a rule down to the column.
         writeln!(grids, "\n{name}").unwrap();
-        for (column, to) in numeric().enumerate() {
-            writeln!(grids, "{:16}{}┌ {to}", "", "│ ".repeat(column)).unwrap();
+        for (column, to) in stored().enumerate() {
+            writeln!(grids, "{:16}{}┌ {}", "", "│ ".repeat(column), text_of(to)).unwrap();
         }
-        for from in numeric() {
-            let keys = numeric().map(|to| {
-                let Words { key, text, file, .. } = words(&default(from, to), isa);
+        for from in stored() {
+            let keys = stored().map(|to| {
+                let Words { key, text, file, .. } = words(&cast_of(from, to), isa);
                 let known = texts.entry(key).or_insert((text, file));
                 assert_eq!(*known, (text, file), "one key has one text");
                 key.to_string()
             });
-            writeln!(grids, "{:16}{}", from.name(), keys.collect::<Vec<_>>().join(" ")).unwrap();
+            writeln!(grids, "{:16}{}", text_of(from), keys.collect::<Vec<_>>().join(" ")).unwrap();
         }
     }
     let mut table = "\
@@ -72,7 +102,7 @@ The loop of each pair of numeric types, from rows to columns, by instruction set
 file in src/cpu. `tests/recipe.sh FROM TO` prints what a pair's recipe was made with.
 
 lanes: a source decodes a group of elements, a sink makes codes of them. element: a function of one element, whose loop the compiler
-vectorises. table: every source code is converted once, and looked up.
+vectorises. table: every source code is converted once, and looked up. /byte: codes of this type lie one in each byte; others are packed.
 
 "
     .to_owned();
@@ -98,11 +128,12 @@ fn recipes_are_those_of_the_table() {
     assert!(TABLE.contains(&format!("\nportable\n{grid}")), "recipes.txt differs from what the code says now:\n{grid}");
 }
 
-/// A pair's recipe on each instruction set.
-fn recipe(conversion: &Conversion) -> String {
-    let mut text = format!("{} to {}\n", conversion.from, conversion.to);
+/// A cast's recipe on each instruction set.
+fn recipe(from: Stored, to: Stored) -> String {
+    let mut text = format!("{} to {}\n", text_of(from), text_of(to));
+    let cast = &cast_of(from, to);
     for &(isa, name) in ISAS {
-        let Words { key, text: does, file, parameters } = words(conversion, isa);
+        let Words { key, text: does, file, parameters } = words(cast, isa);
         writeln!(text, "{name:10}{key}  {does} (src/cpu/{file})").unwrap();
         if !parameters.is_empty() {
             writeln!(text, "{:13}{parameters}", "").unwrap();
@@ -118,14 +149,14 @@ fn a_pair_is_printed_with_what_its_recipe_was_made_with() {
     if let Some(pair) = std::env::var_os("WGPU_CAST_RECIPE") {
         let pair = pair.into_string().unwrap();
         let (from, to) = pair.split_once(' ').expect("two types");
-        println!("{}", recipe(&default(from.parse().unwrap(), to.parse().unwrap())));
+        println!("{}", recipe(named(from), named(to)));
     }
     assert_eq!(
-        recipe(&default(ElementType::UINT8, ElementType::INT4)),
+        recipe(named("uint8"), named("int4")),
         "\
 uint8 to int4
-portable  p  element: low bits of an integer, packed afterwards (src/cpu/recipe/elements.rs)
-             LowBits { from: Bits8, to: Bits4 }
+portable  c  packs the low bits of bytes (src/cpu/cast_loop.rs)
+             Bits4
 AVX2      B  lanes of 16 bits: low bits of an integer (src/cpu/sink/low_bits.rs)
              LowBitsOfInt8(Bits4)
 AVX-512   B  lanes of 16 bits: low bits of an integer (src/cpu/sink/low_bits.rs)
@@ -133,7 +164,7 @@ AVX-512   B  lanes of 16 bits: low bits of an integer (src/cpu/sink/low_bits.rs)
 "
     );
     assert_eq!(
-        recipe(&default(ElementType::FLOAT8E4M3FN, ElementType::INT64)),
+        recipe(named("float8e4m3fn"), named("int64")),
         "\
 float8e4m3fn to int64
 portable  M  table in memory: destination codes, by source bytes (src/cpu/table/memory.rs)
@@ -141,6 +172,17 @@ AVX2      n  tables in AVX2's registers: numbers, which are converted (src/cpu/t
              From8(Int64)
 AVX-512   m  table in AVX-512's registers: numbers, which are converted (src/cpu/table/register.rs)
              Numbers(Bits8, Int64)
+"
+    );
+    assert_eq!(
+        recipe(named("float6e3m2/byte"), named("bfloat16")),
+        "\
+float6e3m2/byte to bfloat16
+portable  M  table in memory: destination codes, by source bytes (src/cpu/table/memory.rs)
+AVX2      s  tables in AVX2's registers: destination codes (src/cpu/table/shuffle.rs)
+             FromBytesOf6(Bits16)
+AVX-512   R  table in AVX-512's registers: destination codes (src/cpu/table/register.rs)
+             Codes(Byte, Bits16)
 "
     );
 }
@@ -168,7 +210,11 @@ fn destinations_with_other_signs_go_by_the_reference() {
         for from in [FLOAT16, BFLOAT16, FLOAT, DOUBLE] {
             for &(isa, name) in ISAS {
                 let conversion = Conversion { encode, ..default(from, to) };
-                assert_eq!(words(&conversion, isa).key, REFERENCE, "{from} to {to}, {encode:?}, {name}");
+                assert_eq!(
+                    words(&CodeCast::packed(conversion), isa).key,
+                    REFERENCE,
+                    "{from} to {to}, {encode:?}, {name}"
+                );
             }
         }
     }
@@ -183,14 +229,14 @@ fn shuffle_tables_are_chosen_where_16_bits_say_all() {
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
         for options in variants(to) {
             let conversion = Conversion::new(from, to, &options).unwrap();
-            let is_shuffle = match X86V3::recipe(&conversion) {
+            let is_shuffle = match X86V3::recipe(&CodeCast::packed(conversion)) {
                 Avx2Recipe::ShuffleTable(_) => true,
                 Avx2Recipe::Vector(VectorRecipe::Shared(SharedRecipe::MemoryTable(_))) => false,
                 _ => continue,
             };
             let codes = codes(from);
             let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
-            let bytes = through(&Reference(conversion), &tensor, to);
+            let bytes = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
             let results = Tensor::from_bytes(to, [tensor.len()], bytes).unwrap();
             let fits = |says: fn(u64) -> bool| results.codes().all(says);
             let is_float = matches!(SourceKind::new(from), SourceKind::ShortFloat(_));

@@ -41,6 +41,48 @@ pub(crate) fn paired(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
     l.short()._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
 }
 
+/// Stores codes of `BITS` bits, at most 8, from vectors with one code in each byte.
+#[inline(always)]
+pub(crate) fn store_from_bytes<const BITS: usize>(l: Avx512, codes: [__m512i; 4], bytes: &mut [u8]) {
+    let bytes = &mut bytes[..32 * BITS];
+    if BITS == 8 {
+        return store_pairs::<8>(l, codes, bytes);
+    }
+    let [a, b, c, d] = codes;
+    let pairs = [paired(l, BITS, a), paired(l, BITS, b), paired(l, BITS, c), paired(l, BITS, d)];
+    store_pairs::<BITS>(l, pairs, bytes);
+}
+
+/// Fills `bytes` from vectors whose 16-bit lanes have two codes of `TO` bits each.
+#[inline(always)]
+pub(crate) fn store_pairs<const TO: usize>(l: Avx512, pairs: [__m512i; 4], bytes: &mut [u8]) {
+    let short = l.short();
+    match TO {
+        2 => {
+            let [a, b, c, d] = pairs;
+            let first = paired(l, 4, short._mm512_packus_epi16(a, b));
+            let second = paired(l, 4, short._mm512_packus_epi16(c, d));
+            write(bytes, 0, in_order_of_two(l, short._mm512_packus_epi16(first, second)));
+        }
+        4 => {
+            for i in 0..bytes.len() / 64 {
+                let packed = short._mm512_packus_epi16(pairs[2 * i], pairs[2 * i + 1]);
+                write(bytes, 64 * i, l.in_order(packed));
+            }
+        }
+        6 => {
+            for i in 0..bytes.len() / 96 {
+                store_pairs_of_6(l, [pairs[2 * i], pairs[2 * i + 1]], &mut bytes[96 * i..]);
+            }
+        }
+        _ => {
+            for i in 0..bytes.len() / 64 {
+                write(bytes, 64 * i, pairs[i]);
+            }
+        }
+    }
+}
+
 /// Restores the order after two packing instructions, of which the second packs results of the first. Both pack each
 /// quarter of their two vectors separately.
 #[inline(always)]

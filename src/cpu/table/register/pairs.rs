@@ -1,15 +1,15 @@
-//! Tables in AVX-512's registers from codes of 6 or 8 bits to codes of at most 8 bits. Each 16-bit lane holds two
+//! Tables in AVX-512's registers from codes of 6 or 8 bits to codes that take at most 8 bits. Each 16-bit lane holds two
 //! codes, so that they are neither unpacked before nor packed into bytes after the look-ups.
 
 use bytemuck::cast;
 use pulp::x86::V4;
 
-use super::{WordTables, found_small};
+use super::{BYTE, WordTables, found_small};
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::Step;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::lanes::avx512::pack::{in_order_of_two, paired, store_pairs_of_6};
-use crate::cpu::lanes::avx512::{Avx512, read, splat_u16, write};
+use crate::cpu::lanes::avx512::pack::store_pairs;
+use crate::cpu::lanes::avx512::{Avx512, read, splat_u16};
 
 /// Codes in a vector.
 const CODES: usize = 64;
@@ -17,24 +17,24 @@ const CODES: usize = 64;
 /// The most vectors that a step reads.
 const MOST_VECTORS: usize = 4;
 
-/// The step from codes of `FROM` bits, 6 or 8, to codes of `TO` bits, at most 8.
+/// The step from codes of `FROM` bits, 6, 8 or [`BYTE`], to codes of `TO` bits, at most 8, which take `STORED` bits.
 #[derive(Clone, Copy)]
-pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a WordTables);
+pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize, const STORED: usize>(pub &'a WordTables);
 
-impl<const FROM: usize, const TO: usize> LookUpPairs<'_, FROM, TO> {
+impl<const FROM: usize, const TO: usize, const STORED: usize> LookUpPairs<'_, FROM, TO, STORED> {
     /// The vectors of source codes that a step reads. From 8 bits they fill one vector of results, or 96 bytes with
     /// results of 6 bits. From 6 bits there are four, so that only the last read must begin earlier to stay within the
     /// step.
-    const VECTORS: usize = match (FROM, TO) {
+    const VECTORS: usize = match (FROM, STORED) {
         (6, _) => MOST_VECTORS,
         (_, 6) => 2,
-        _ => 8 / TO,
+        _ => 8 / STORED,
     };
 }
 
-impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, TO> {
-    const READ: usize = Self::VECTORS * CODES * FROM / 8;
-    const WRITTEN: usize = Self::VECTORS * CODES * TO / 8;
+impl<const FROM: usize, const TO: usize, const STORED: usize> Step<Avx512> for LookUpPairs<'_, FROM, TO, STORED> {
+    const READ: usize = Self::VECTORS * CODES * if FROM == BYTE { 8 } else { FROM } / 8;
+    const WRITTEN: usize = Self::VECTORS * CODES * STORED / 8;
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
@@ -44,14 +44,15 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
             let first = found_small::<FROM, TO>(l, self.0[0], first);
             let mut second = found_small::<FROM, TO>(l, self.0[0], second);
             if FROM == 8 {
-                second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(TO as u16));
+                second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(STORED as u16));
             }
-            // Takes the low `TO` bits from the first code and the others from the second, then clears what is above
-            // both.
-            let both = l.select_bits(splat_u16(0xff >> (8 - TO)), first, second);
-            pairs[i] = l.and_u16(both, splat_u16(0xffff >> (16 - 2 * TO)));
+            // Takes the low `STORED` bits from the first code and the others from the second, then clears what is above
+            // each of them.
+            let both = l.select_bits(splat_u16(0xff >> (8 - STORED)), first, second);
+            let code = 0xff >> (8 - TO);
+            pairs[i] = l.and_u16(both, splat_u16(code | code << STORED));
         }
-        store::<TO>(l, pairs, &mut destination[..Self::WRITTEN]);
+        store_pairs::<STORED>(l, pairs, &mut destination[..Self::WRITTEN]);
     }
 }
 
@@ -59,7 +60,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
 /// codes belong to other codes.
 #[inline(always)]
 fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
-    if FROM == 8 {
+    if FROM != 6 {
         let codes = read(bytes, 64 * i);
         return [codes, simd.avx512bw._mm512_srli_epi16::<8>(codes)];
     }
@@ -76,34 +77,4 @@ fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
     let codes = simd.avx512bw._mm512_shuffle_epi8(codes, cast([bytes; 4]));
     let (first, second) = (cast([[0u16, 4]; 16]), cast([[6u16, 10]; 16]));
     [simd.avx512bw._mm512_srlv_epi16(codes, first), simd.avx512bw._mm512_srlv_epi16(codes, second)]
-}
-
-/// Stores vectors whose lanes have two codes of `TO` bits each.
-#[inline(always)]
-fn store<const TO: usize>(l: Avx512, pairs: [__m512i; MOST_VECTORS], bytes: &mut [u8]) {
-    let short = l.0.avx512bw;
-    match TO {
-        2 => {
-            let [a, b, c, d] = pairs;
-            let first = paired(l, 4, short._mm512_packus_epi16(a, b));
-            let second = paired(l, 4, short._mm512_packus_epi16(c, d));
-            write(bytes, 0, in_order_of_two(l, short._mm512_packus_epi16(first, second)));
-        }
-        4 => {
-            for i in 0..bytes.len() / 64 {
-                let packed = short._mm512_packus_epi16(pairs[2 * i], pairs[2 * i + 1]);
-                write(bytes, 64 * i, l.in_order(packed));
-            }
-        }
-        6 => {
-            for i in 0..bytes.len() / 96 {
-                store_pairs_of_6(l, [pairs[2 * i], pairs[2 * i + 1]], &mut bytes[96 * i..]);
-            }
-        }
-        _ => {
-            for i in 0..bytes.len() / 64 {
-                write(bytes, 64 * i, pairs[i]);
-            }
-        }
-    }
 }

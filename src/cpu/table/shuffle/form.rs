@@ -10,6 +10,10 @@ pub(super) enum Form {
     From4(To32OrMore),
     From6(To),
     From8(To),
+    /// One code of at most 4 bits in each byte.
+    FromBytesOf4(ByteTo),
+    /// One code of 6 bits in each byte.
+    FromBytesOf6(To),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +25,15 @@ pub(super) enum To16OrMore {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum To32OrMore {
+    UpperHalf,
+    Extended,
+    F64,
+    Int64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ByteTo {
+    Bits16,
     UpperHalf,
     Extended,
     F64,
@@ -54,12 +67,15 @@ pub(super) enum Meaning {
 }
 
 impl Form {
-    pub(super) fn new(from_bits: u32, to_bits: u32, meaning: Meaning) -> Option<Self> {
+    /// `from_bits` are the bits of a source code, and those that it takes in memory.
+    pub(super) fn new(from_bits: [u32; 2], to_bits: u32, meaning: Meaning) -> Option<Self> {
         match from_bits {
-            2 => To16OrMore::new(to_bits, meaning).map(Self::From2),
-            4 => To32OrMore::new(meaning).map(Self::From4),
-            6 => To::new(to_bits, meaning).map(Self::From6),
-            8 => To::new(to_bits, meaning).map(Self::From8),
+            [2, 2] => To16OrMore::new(to_bits, meaning).map(Self::From2),
+            [4, 4] => To32OrMore::new(meaning).map(Self::From4),
+            [6, 6] => To::new(to_bits, meaning).map(Self::From6),
+            [8, 8] => To::new(to_bits, meaning).map(Self::From8),
+            [2 | 4, 8] => ByteTo::new(to_bits, meaning).map(Self::FromBytesOf4),
+            [6, 8] => To::new(to_bits, meaning).map(Self::FromBytesOf6),
             _ => None,
         }
     }
@@ -84,6 +100,19 @@ impl To32OrMore {
             Meaning::Number(NumberTo::F64) => Some(Self::F64),
             Meaning::Number(NumberTo::Int64) => Some(Self::Int64),
             Meaning::Code | Meaning::Number(NumberTo::F32 | NumberTo::Int32) => None,
+        }
+    }
+}
+
+impl ByteTo {
+    fn new(to_bits: u32, meaning: Meaning) -> Option<Self> {
+        match (meaning, to_bits) {
+            (Meaning::Code, 16) => Some(Self::Bits16),
+            (Meaning::UpperHalf, _) => Some(Self::UpperHalf),
+            (Meaning::Extended, _) => Some(Self::Extended),
+            (Meaning::Number(NumberTo::F64), _) => Some(Self::F64),
+            (Meaning::Number(NumberTo::Int64), _) => Some(Self::Int64),
+            (Meaning::Code | Meaning::Number(NumberTo::F32 | NumberTo::Int32), _) => None,
         }
     }
 }

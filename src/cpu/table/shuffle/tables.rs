@@ -101,7 +101,7 @@ impl Tables {
 
     /// The low and the high bytes of the results. High bytes are looked up only if results have them.
     #[inline(always)]
-    pub(super) fn look_up<const FROM: usize, const TO: usize>(
+    pub(super) fn look_up<const CODE: usize, const TO: usize>(
         &self,
         l: Avx2,
         codes: [Bytes; VECTORS],
@@ -109,7 +109,7 @@ impl Tables {
         let simd = l.0.v3.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
         let mut made = [[vector::splat_u8(0); VECTORS]; 2];
-        if FROM <= 4 {
+        if CODE <= 4 {
             // One table has all codes.
             for side in 0..sides {
                 let table = vector::twice(self.first[side]);
@@ -120,7 +120,7 @@ impl Tables {
             return made;
         }
         let mut lower = codes;
-        if FROM == 8 {
+        if CODE == 8 {
             let mut magnitudes = codes;
             if let UpperCodes::Mirrored(_) = self.upper_codes {
                 magnitudes = codes.map(

@@ -4,6 +4,7 @@ use crate::cpu::recipe::elements::{Element, PortableElement};
 use crate::cpu::recipe::lanes::{InLanes, InVectors};
 use crate::cpu::recipe::{PortableRecipe, SharedRecipe, VectorRecipe};
 use crate::cpu::sink::{RoundToBytes, Rounding};
+use crate::types::layout::CodeLayout;
 
 /// The keys of loops that tests know.
 pub(crate) const MEMORY_TABLE: char = 'M';
@@ -32,9 +33,13 @@ impl InWords for SharedRecipe {
         match self {
             Self::Copy => words('=', "copies the codes", "cast_loop.rs"),
             Self::Element(element) => element.words(),
-            Self::InLanes(in_lanes) => in_lanes.words(),
+            Self::InLanes(in_lanes, layout) => in_layout(in_lanes.words(), *layout),
             Self::MemoryTable(_) => {
                 words(MEMORY_TABLE, "table in memory: destination codes, by source bytes", "table/memory.rs")
+            }
+            Self::MemoryTableOfPacked { from, .. } => {
+                let text = "table in memory: destination codes, by bytes that are packed before";
+                Words { parameters: format!("{from:?}"), ..words('K', text, "cast_loop.rs") }
             }
             Self::Reference(_) => words(REFERENCE, "reference, code by code", "reference.rs"),
         }
@@ -46,13 +51,27 @@ impl InWords for PortableRecipe {
         match self {
             Self::Shared(shared) => shared.words(),
             Self::Element(element) => element.words(),
-            Self::RoundIntToPacked(rounding) => {
-                Words { parameters: format!("{rounding:?}"), ..words('N', ROUND_INT, "sink/round.rs") }
+            Self::RoundIntToPacked(rounding, layout) => {
+                let words = Words { parameters: format!("{rounding:?}"), ..words('N', ROUND_INT, "sink/round.rs") };
+                in_layout(words, *layout)
             }
+            Self::Pack(bits) => {
+                Words { parameters: format!("{bits:?}"), ..words('c', "packs the low bits of bytes", "cast_loop.rs") }
+            }
+            Self::Unpack(bits) => Words { parameters: format!("{bits:?}"), ..words('u', UNPACK, "cast_loop.rs") },
         }
     }
 }
 
+/// What packed codes and codes that lie one in each byte have in common. The layout is a parameter.
+pub(super) fn in_layout(words: Words, layout: CodeLayout) -> Words {
+    match layout {
+        CodeLayout::Packed => words,
+        CodeLayout::OnePerByte => Words { parameters: format!("{}, OnePerByte", words.parameters), ..words },
+    }
+}
+
+const UNPACK: &str = "unpacks codes to one in each byte";
 const ROUND_INT: &str = "lanes of 32 bits: integer rounded by shifting";
 
 impl InWords for Element {
@@ -62,9 +81,7 @@ impl InWords for Element {
             Self::IsNonzero { .. } => {
                 ('z', "element: whether a bit is set, without a float's sign", "recipe/elements.rs")
             }
-            Self::LowBits { .. } => {
-                ('w', "element: low bits of an integer, or its sign above them", "recipe/elements.rs")
-            }
+            Self::LowBits { .. } | Self::Mask(_) => LOW_BITS,
             Self::IntToF32(_) | Self::IntToF64(_) => ('i', "element: integer to FLOAT or DOUBLE", "scalar.rs"),
             Self::Int8Exact { .. } => ('x', "element: integer to a float of 16 bits that holds it", "scalar.rs"),
             Self::Bf16ToF32 | Self::F64ToF32 | Self::Bf16ToF64 | Self::F32ToF64 => ('f', FLOAT_TO_FLOAT, "scalar.rs"),
@@ -75,6 +92,8 @@ impl InWords for Element {
     }
 }
 
+const LOW_BITS: (char, &str, &str) =
+    ('w', "element: low bits of an integer, or its sign above them", "recipe/elements.rs");
 const FLOAT_TO_FLOAT: &str = "element: float to FLOAT or DOUBLE";
 const TRUNCATED: &str = "element: float truncated to 32 or 64 bits";
 const ROUNDED_F64: &str = "element: DOUBLE rounded in words of 64 bits";
@@ -87,6 +106,7 @@ impl InWords for PortableElement {
                 ('t', TRUNCATED, "scalar.rs")
             }
             Self::LowBits { .. } => ('p', "element: low bits of an integer, packed afterwards", "recipe/elements.rs"),
+            Self::LowBitsInBytes { .. } => LOW_BITS,
             Self::RoundF64 { .. } => ('d', ROUNDED_F64, "scalar.rs"),
         };
         Words { parameters: format!("{self:?}"), ..words(key, text, file) }
@@ -104,7 +124,9 @@ impl InWords for InLanes {
             Self::FloatToE8m0 { .. } | Self::IntToE8m0 { .. } => {
                 ('E', "lanes of 32 bits: rounded to a power of two", "sink/e8m0.rs")
             }
-            Self::Truncate { .. } => ('T', "lanes of 16 bits: float truncated to its low bits", "sink/low_bits.rs"),
+            Self::Truncate { .. } | Self::TruncateInBytes { .. } => {
+                ('T', "lanes of 16 bits: float truncated to its low bits", "sink/low_bits.rs")
+            }
             Self::Clamp { .. } => ('C', "lanes of 16 bits: float truncated and limited to 4 bits", "sink/clamp.rs"),
         };
         Words { parameters: format!("{self:?}"), ..words(key, text, file) }
@@ -115,7 +137,7 @@ impl InWords for VectorRecipe {
     fn words(&self) -> Words {
         match self {
             Self::Shared(shared) => shared.words(),
-            Self::InVectors(in_vectors) => in_vectors.words(),
+            Self::InVectors(in_vectors, layout) => in_layout(in_vectors.words(), *layout),
         }
     }
 }
@@ -125,7 +147,7 @@ impl InWords for InVectors {
         let (key, text, file) = match self {
             Self::RoundIn16Bits(_) => ('H', "lanes of 16 bits: float of 16 bits rounded", "sink/round_in_16_bits.rs"),
             Self::LookUpInteger { .. } => ('L', "lanes of 16 bits: integer looked up", "sink/look_up_integer.rs"),
-            Self::LowBitsOfInt8(_) | Self::LowBits { .. } => {
+            Self::LowBitsOfInt8(_) | Self::LowBits { .. } | Self::LowBitsInBytes { .. } => {
                 ('B', "lanes of 16 bits: low bits of an integer", "sink/low_bits.rs")
             }
             Self::TruncateF8(_) => ('F', "lanes of 16 bits: float of 8 bits truncated", "source.rs"),

@@ -1,19 +1,24 @@
 //! The recipes of AVX2 and of AVX-512 in words.
 
-use super::words::{InWords, Words, words};
+use super::words::{InWords, Words, in_layout, words};
 use crate::cpu::recipe::avx2::Avx2Recipe;
 use crate::cpu::recipe::avx512::Avx512Recipe;
 use crate::cpu::sink::avx512::RoundingOfFloats16;
 
 const TO_F16: (char, &str, &str) = ('P', "lanes: the processor's own conversion to FLOAT16", "sink/convert_to_f16.rs");
 const NIBBLES: (char, &str, &str) = ('Q', "tables of 16 entries in registers, by half source bytes", "table/nibble.rs");
+const BYTES: (char, &str, &str) =
+    ('y', "tables of 16 entries in registers, by source bytes with one code", "table/byte.rs");
+const UNPACK_6: (char, &str, &str) = ('v', "unpacks codes of 6 bits to one in each byte, in vectors", "unpack.rs");
 
 impl InWords for Avx2Recipe {
     fn words(&self) -> Words {
         match self {
             Self::Vector(vector) => vector.words(),
             Self::ToF16(to_f16) => with(TO_F16, format!("{to_f16:?}")),
+            Self::Unpack6 => with(UNPACK_6, String::new()),
             Self::NibbleTable(_) => with(NIBBLES, String::new()),
+            Self::ByteTable(_) => with(BYTES, String::new()),
             Self::ShuffleTable(table) => {
                 let (key, text) = match table.has_numbers() {
                     true => ('n', "tables in AVX2's registers: numbers, which are converted"),
@@ -33,25 +38,30 @@ impl InWords for Avx512Recipe {
                 let truncated = ('l', "AVX2's lanes of 16 bits: FLOAT truncated to its low bits", "sink/low_bits.rs");
                 with(truncated, format!("{to:?}"))
             }
-            Self::RoundCodes16(to @ RoundingOfFloats16::To4(_)) => {
-                with(('k', "lanes of 16 bits: float of 16 bits looked up", "sink/avx512.rs"), format!("{to:?}"))
+            Self::RoundCodes16(to @ RoundingOfFloats16::To4(_), layout) => {
+                let looked_up = ('k', "lanes of 16 bits: float of 16 bits looked up", "sink/avx512.rs");
+                in_layout(with(looked_up, format!("{to:?}")), *layout)
             }
-            Self::RoundCodes16(to) => {
+            Self::RoundCodes16(to, layout) => {
                 let rounded = "lanes of 16 bits: float of 16 bits shifted, or looked up if subnormal";
-                with(('h', rounded, "sink/avx512.rs"), format!("{to:?}"))
+                in_layout(with(('h', rounded, "sink/avx512.rs"), format!("{to:?}")), *layout)
             }
-            Self::RoundF64(to @ RoundingOfFloats16::To4(_)) => with(ODD_LOOKED_UP, format!("{to:?}")),
-            Self::RoundF64(to) => {
+            Self::RoundF64(to @ RoundingOfFloats16::To4(_), layout) => {
+                in_layout(with(ODD_LOOKED_UP, format!("{to:?}")), *layout)
+            }
+            Self::RoundF64(to, layout) => {
                 let rounded = "lanes of 16 bits: DOUBLE rounded to odd, then shifted or looked up";
-                with(('o', rounded, "sink/avx512.rs"), format!("{to:?}"))
+                in_layout(with(('o', rounded, "sink/avx512.rs"), format!("{to:?}")), *layout)
             }
-            Self::RoundF32To4(to) => with(ODD_LOOKED_UP, format!("{to:?}")),
+            Self::RoundF32To4(to, layout) => in_layout(with(ODD_LOOKED_UP, format!("{to:?}")), *layout),
             Self::ShiftInt16 { signed, to } => {
                 let shifted = ('j', "lanes of 16 bits: integer of 16 bits rounded by shifting", "sink/avx512.rs");
                 with(shifted, format!("signed: {signed}, {to:?}"))
             }
             Self::ToF16(to_f16) => with(TO_F16, format!("{to_f16:?}")),
+            Self::Unpack6 => with(UNPACK_6, String::new()),
             Self::NibbleTable(_) => with(NIBBLES, String::new()),
+            Self::ByteTable(_) => with(BYTES, String::new()),
             Self::RegisterTable(table) => {
                 let (key, text, file) = match (table.has_pairs(), table.has_numbers()) {
                     (true, _) => ('r', "table in AVX-512's registers: two codes a lane", "table/register/pairs.rs"),
