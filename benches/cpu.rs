@@ -11,6 +11,7 @@
 //! | `--from TYPE`, `--to TYPE` | pairs of this source type, of this destination type; without both, common pairs |
 //! | `--all` | all pairs of numeric types |
 //! | `--elements N,N` | elements of each tensor, `N` or several numbers [16777216] |
+//! | `--one-per-byte` | codes of fewer than 8 bits lie one in each byte, instead of packed |
 //! | `--threads N,N` | threads of a cast, `N` or several numbers [1,2] |
 //! | `--json` | the same; each measurement is a line of JSON |
 
@@ -22,7 +23,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use support::arguments::Arguments;
-use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+use wgpu_cast::{CastSpec, CodeLayout, ElementType, cpu};
 
 const RUNS: usize = 7;
 
@@ -39,6 +40,7 @@ fn main() {
     let from: Option<ElementType> = arguments.value("--from");
     let to: Option<ElementType> = arguments.value("--to");
     let (all, json) = (arguments.flag("--all"), arguments.flag("--json"));
+    let layout = if arguments.flag("--one-per-byte") { CodeLayout::OnePerByte } else { CodeLayout::Packed };
     let sizes: Vec<usize> = arguments.values("--elements").unwrap_or_else(|| vec![1 << 24]);
     let threads: Vec<usize> = arguments.values("--threads").unwrap_or_else(|| vec![1, 2]);
     arguments.end();
@@ -61,20 +63,20 @@ fn main() {
     let pairs: Vec<_> =
         pairs.into_iter().filter(|&[source, target]| wanted(from, source) && wanted(to, target)).collect();
     for &elements in &sizes {
-        let mut sources: Vec<Tensor> = Vec::new();
+        let mut sources: Vec<(ElementType, Vec<u8>)> = Vec::new();
         for [from, _] in &pairs {
-            if sources.iter().all(|tensor| tensor.element_type() != *from) {
-                sources.push(random(*from, elements));
+            if sources.iter().all(|(of, _)| of != from) {
+                sources.push((*from, random(bytes_of(*from, layout, elements))));
             }
         }
-        let source = |from| sources.iter().find(|tensor| tensor.element_type() == from).expect("every source");
-        let mut memory = Memory::new(&pairs, elements);
+        let source = |from| sources.iter().find(|(of, _)| *of == from).map(|(_, codes)| codes).expect("every source");
+        let mut memory = Memory::new(&pairs, layout, elements);
         let mut measured = vec![Vec::new(); pairs.len() * pools.len()];
         // The first run is a warm-up.
         for run in 0..=RUNS {
             let tasks = pairs.iter().flat_map(|pair| pools.iter().map(move |pool| (pair, pool)));
             for ((&[from, to], pool), rates) in tasks.zip(&mut measured) {
-                let rate = memory.measure(source(from), to, pool);
+                let rate = memory.measure(&CastSpec::new(from, to), layout, source(from), elements, pool);
                 if run > 0 {
                     rates.push(rate);
                 }
@@ -89,9 +91,9 @@ fn main() {
 }
 
 /// Random bits: NaN, subnormals, every exponent.
-fn random(from: ElementType, elements: usize) -> Tensor {
+fn random(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut bytes = vec![0; packed_bytes(from, elements)];
+    let mut bytes = vec![0; bytes];
     for bytes in bytes.chunks_mut(8) {
         // Marsaglia's xorshift.
         state ^= state << 13;
@@ -99,11 +101,11 @@ fn random(from: ElementType, elements: usize) -> Tensor {
         state ^= state << 17;
         bytes.copy_from_slice(&state.to_le_bytes()[..bytes.len()]);
     }
-    Tensor::from_bytes(from, [elements], bytes).unwrap()
+    bytes
 }
 
-fn packed_bytes(of: ElementType, elements: usize) -> usize {
-    of.packed_bytes(elements as u64).expect("a numeric type") as usize
+fn bytes_of(of: ElementType, layout: CodeLayout, elements: usize) -> usize {
+    layout.bytes(of, elements as u64).expect("a numeric type") as usize
 }
 
 /// The memory that casts and copies write, and the memory that copies read.
@@ -114,17 +116,23 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(pairs: &[[ElementType; 2]], elements: usize) -> Self {
-        let most = pairs.iter().flatten().map(|&of| packed_bytes(of, elements)).max().unwrap_or_default();
+    fn new(pairs: &[[ElementType; 2]], layout: CodeLayout, elements: usize) -> Self {
+        let most = pairs.iter().flatten().map(|&of| bytes_of(of, layout, elements)).max().unwrap_or_default();
         Self { destination: vec![1; most], read: vec![1; most], written: vec![2; most] }
     }
 
     /// GB/s of a cast and of a copy.
-    fn measure(&mut self, tensor: &Tensor, to: ElementType, pool: &ThreadPool) -> [f64; 2] {
-        let destination = &mut self.destination[..packed_bytes(to, tensor.len())];
-        let bytes = tensor.bytes().expect("a numeric tensor").len() + destination.len();
+    fn measure(
+        &mut self,
+        spec: &CastSpec,
+        layout: CodeLayout,
+        source: &[u8],
+        elements: usize,
+        pool: &ThreadPool,
+    ) -> [f64; 2] {
+        let destination = &mut self.destination[..bytes_of(spec.to, layout, elements)];
+        let bytes = source.len() + destination.len();
         let (read, written) = (&self.read[..bytes / 2], &mut self.written[..bytes / 2]);
-        let options = CastOptions::default();
         let piece = read.len().div_ceil(pool.current_num_threads()).max(1);
         // A short cast is repeated until the clock can measure it.
         let repeats = (8 << 20) / bytes.max(1) + 1;
@@ -132,7 +140,7 @@ impl Memory {
         let start = Instant::now();
         pool.install(|| {
             for _ in 0..repeats {
-                cpu::cast_into(tensor, to, &options, black_box(destination)).expect("a cast");
+                cpu::cast_codes(spec, [layout; 2], source, elements, black_box(destination)).expect("a cast");
             }
         });
         let cast = rate(start);
