@@ -5,42 +5,41 @@ use std::collections::BTreeSet;
 use support::options::variants;
 use support::{decoders, numeric};
 use wgpu_cast::wgsl::Functions;
-use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Kind, Tensor, cpu};
 
 use crate::calls::{Arrays, Gpu, by_count, codes, first_wrong, kernel, values, word, words};
 
 const WORDS: Arrays<'_> = Arrays { source: "u32", result: "u32" };
 
-/// Every function from each type and to it.
-fn every_type(first: usize) {
+/// Every function from each of these types and to it. The types are in four tests, which run side by side.
+fn functions_of(is_float: bool, is_wide: bool) {
     let gpu = Gpu::open();
-    for element_type in numeric().skip(first).step_by(4) {
+    let is_one = |t: &ElementType| is_float == !matches!(t.kind(), Kind::Int { .. } | Kind::Bool);
+    for element_type in numeric().filter(is_one).filter(|t| is_wide == (t.bits() > Some(8))) {
         casts(&gpu, element_type);
         decoding(&gpu, element_type);
         encoding(&gpu, element_type);
     }
 }
 
-// Four tests, which run side by side.
-
 #[test]
-fn every_fourth_type() {
-    every_type(0);
+fn functions_of_floats_of_more_than_8_bits() {
+    functions_of(true, true);
 }
 
 #[test]
-fn every_fourth_type_from_the_second() {
-    every_type(1);
+fn functions_of_floats_of_at_most_8_bits() {
+    functions_of(true, false);
 }
 
 #[test]
-fn every_fourth_type_from_the_third() {
-    every_type(2);
+fn functions_of_integers_of_more_than_8_bits() {
+    functions_of(false, true);
 }
 
 #[test]
-fn every_fourth_type_from_the_fourth() {
-    every_type(3);
+fn functions_of_integers_of_at_most_8_bits() {
+    functions_of(false, false);
 }
 
 /// From code to code: every destination under every option, several in one module. Casts are computed and, from types
