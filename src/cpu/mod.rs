@@ -36,6 +36,7 @@ mod arch;
 mod cast_loop;
 mod code_cast;
 mod codes;
+mod convert;
 mod count;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod f16c;
@@ -64,8 +65,6 @@ mod tests;
 use std::sync::{Mutex, PoisonError};
 
 use crate::bits::float_env::with_default_modes;
-use crate::bits::packing::clear_pad;
-use crate::bits::threads::for_each_chunk;
 use crate::rules::strings;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
@@ -76,23 +75,16 @@ use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
 use crate::types::tensor::{Tensor, zeroed};
 use code_cast::CodeCast;
+use convert::{convert, convert_by, convert_past_caches};
 use count::LossCounter;
 use isa::Isa;
 use loops::loop_of;
-use non_temporal::LINE;
 
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
 
-/// The number of elements that a thread gets at a time. For fewer than two chunks, starting threads costs more time
-/// than the threads save.
-const CHUNK: usize = 1 << 16;
-
 /// The number of elements that are cast before their losses are counted. The elements are then still in the cache.
 const COUNTED: usize = 1 << 13;
-
-/// From this number of elements on, a cast begins with a few elements, so that the rest of the destination is aligned.
-const LONG: usize = 2048;
 
 /// Casts a tensor on the CPU. The result has the same shape.
 ///
@@ -351,59 +343,4 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
 fn bytes_of(element_type: ElementType, layout: CodeLayout, len: usize) -> Result<usize, Error> {
     let bytes = layout.bytes(element_type, len as u64).and_then(|bytes| usize::try_from(bytes).ok());
     bytes.ok_or_else(|| Error::shape_overflow(element_type, &[len]))
-}
-
-/// Converts `elements` codes, on all threads if there are enough elements.
-fn convert(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_of(cast, isa);
-    convert_by(cast, elements, source, destination, |source, destination| {
-        with_default_modes(|| cast_loop.convert(source, destination));
-    });
-}
-
-/// As [`convert`], with non-temporal stores. These are slower into new memory, whose pages the system has just written.
-fn convert_past_caches(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_of(cast, isa);
-    convert_by(cast, elements, source, destination, |source, destination| {
-        with_default_modes(|| {
-            let [read, written] = cast_loop.convert_past_caches(source, destination);
-            cast_loop.convert(&source[read..], &mut destination[written..]);
-        });
-    });
-}
-
-/// Converts `elements` codes by calls of `work`, each with a part of the source and of the destination, on all
-/// threads if there are enough elements.
-fn convert_by(
-    cast: &CodeCast,
-    elements: usize,
-    source: &[u8],
-    destination: &mut [u8],
-    work: impl Fn(&[u8], &mut [u8]) + Sync,
-) {
-    let [read, written] = if elements < LONG { [0, 0] } else { head(cast, destination) };
-    let (first_source, source) = source.split_at(read);
-    let (first, rest) = destination.split_at_mut(written);
-    if !first.is_empty() {
-        work(first_source, first);
-    }
-    for_each_chunk(source, rest, cast.bytes(CHUNK), work);
-    clear_pad(destination, cast.bits()[1], elements as u64);
-}
-
-/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`].
-/// Writing a vector across two lines takes as long as writing two vectors, and loops with non-temporal stores write
-/// whole lines only.
-///
-/// There are fewer than [`LONG`] such elements. Both numbers are 0 if no number of elements leads to a multiple, as for
-/// 16-bit codes at an odd address.
-fn head(cast: &CodeCast, destination: &[u8]) -> [usize; 2] {
-    let bits = cast.bits().map(|bits| bits as usize);
-    let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
-    // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
-    let step = [1, 2].into_iter().find(whole).unwrap_or(4);
-    let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
-    let address = destination.as_ptr().addr();
-    let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
-    found.unwrap_or_default()
 }

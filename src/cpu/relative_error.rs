@@ -1,8 +1,8 @@
 //! The largest relative error of the values that a cast rounds.
 
-use super::CHUNK;
 use super::cast_loop::CastLoop;
 use super::code_cast::CodeCast;
+use super::convert::CHUNK;
 use super::count::LossCounter;
 use super::isa::{Baseline, Instructions, Isa};
 use super::loops::loop_of;

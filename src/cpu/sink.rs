@@ -14,7 +14,6 @@ mod round_in_16_bits;
 
 pub(crate) use clamp::Clamp;
 pub(crate) use e8m0::RoundingToE8m0;
-pub(crate) use in_bytes::InBytes;
 pub(crate) use look_up_integer::IntegerLookUp;
 pub(crate) use low_bits::{LowBits, LowBitsInBytes};
 pub(crate) use round::{RoundToBytes, RoundToPacked, Rounding};

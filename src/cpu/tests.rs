@@ -8,6 +8,7 @@ mod recipes;
 use std::collections::HashSet;
 
 use super::cast_loop::CastLoop;
+use super::convert::{CHUNK, LONG, head};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::f16c::X86V3;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -17,11 +18,13 @@ use super::lanes::Lanes;
 use super::lanes::portable::Portable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
+use super::non_temporal::LINE;
 use super::recipe::kinds::{SinkKind, SourceKind};
 use super::recipe::lanes::InVectors;
 use super::recipe::{InstructionSet, VectorRecipe};
 use super::reference::Reference;
 use super::*;
+use crate::bits::packing::clear_pad;
 use crate::types::element::Kind;
 use crate::types::loss::{LossCounts, lost_codes};
 use crate::types::options::{Float4Nan, Int4Overflow, RoundMode};

@@ -4,9 +4,10 @@
 
 use bytemuck::cast;
 
+use super::in_bytes::InBytes;
 use super::round::{RoundToBytes, Rounding, signed};
 use super::round_in_16_bits::RoundingIn16Bits;
-use super::{InBytes, ShortSink, Sink};
+use super::{ShortSink, Sink};
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeFloat, Hub};
 use crate::cpu::arch::__m512i;

@@ -4,8 +4,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{CodeCast, numeric};
 use crate::bits::float_env::{control, not_inlined};
+use crate::cpu::convert::{CHUNK, convert};
 use crate::cpu::isa::Isa;
-use crate::cpu::{CHUNK, cast, cast_counted, cast_into, convert, count_losses, largest_relative_error};
+use crate::cpu::{cast, cast_counted, cast_into, count_losses, largest_relative_error};
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::options::CastOptions;

@@ -1,0 +1,71 @@
+//! Runs the loop of a cast over its codes: from a cache line of the destination on, by chunks, on all threads.
+
+use super::code_cast::CodeCast;
+use super::isa::Isa;
+use super::loops::loop_of;
+use super::non_temporal::LINE;
+use crate::bits::float_env::with_default_modes;
+use crate::bits::packing::clear_pad;
+use crate::bits::threads::for_each_chunk;
+
+/// The number of elements that a thread gets at a time. For fewer than two chunks, starting threads costs more time
+/// than the threads save.
+pub(super) const CHUNK: usize = 1 << 16;
+
+/// From this number of elements on, a cast begins with a few elements, so that the rest of the destination is aligned.
+pub(super) const LONG: usize = 2048;
+
+/// Converts `elements` codes, on all threads if there are enough elements.
+pub(super) fn convert(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_of(cast, isa);
+    convert_by(cast, elements, source, destination, |source, destination| {
+        with_default_modes(|| cast_loop.convert(source, destination));
+    });
+}
+
+/// As [`convert`], with non-temporal stores. These are slower into new memory, whose pages the system has just written.
+pub(super) fn convert_past_caches(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_of(cast, isa);
+    convert_by(cast, elements, source, destination, |source, destination| {
+        with_default_modes(|| {
+            let [read, written] = cast_loop.convert_past_caches(source, destination);
+            cast_loop.convert(&source[read..], &mut destination[written..]);
+        });
+    });
+}
+
+/// Converts `elements` codes by calls of `work`, each with a part of the source and of the destination, on all
+/// threads if there are enough elements.
+pub(super) fn convert_by(
+    cast: &CodeCast,
+    elements: usize,
+    source: &[u8],
+    destination: &mut [u8],
+    work: impl Fn(&[u8], &mut [u8]) + Sync,
+) {
+    let [read, written] = if elements < LONG { [0, 0] } else { head(cast, destination) };
+    let (first_source, source) = source.split_at(read);
+    let (first, rest) = destination.split_at_mut(written);
+    if !first.is_empty() {
+        work(first_source, first);
+    }
+    for_each_chunk(source, rest, cast.bytes(CHUNK), work);
+    clear_pad(destination, cast.bits()[1], elements as u64);
+}
+
+/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`].
+/// Writing a vector across two lines takes as long as writing two vectors, and loops with non-temporal stores write
+/// whole lines only.
+///
+/// There are fewer than [`LONG`] such elements. Both numbers are 0 if no number of elements leads to a multiple, as for
+/// 16-bit codes at an odd address.
+pub(super) fn head(cast: &CodeCast, destination: &[u8]) -> [usize; 2] {
+    let bits = cast.bits().map(|bits| bits as usize);
+    let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
+    // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
+    let step = [1, 2].into_iter().find(whole).unwrap_or(4);
+    let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
+    let address = destination.as_ptr().addr();
+    let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
+    found.unwrap_or_default()
+}
