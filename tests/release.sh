@@ -18,6 +18,7 @@ wasm-browser        integrations/browser/test.sh --all
 wgpu-older          integrations/wgpu-older/run.sh
 burn                integrations/burn/run.sh
 dask                integrations/dask/run.sh
+python              env PEERS_TORCH=pip integrations/python/test.sh
 avx512              tests/avx512.sh
 aarch64             tests/aarch64.sh
 i686                tests/i686.sh

@@ -12,10 +12,11 @@ use crate::error::{cast_error, from_core};
 pub fn read_node(
     py: Python<'_>,
     opset: i64,
-    attributes: Vec<(String, String, Bound<'_, PyAny>)>,
+    attributes: &Bound<'_, PyAny>,
     source: i32,
     like: Option<i32>,
 ) -> PyResult<(i32, bool, &'static str)> {
+    let attributes: Vec<(String, String, Bound<'_, PyAny>)> = attributes.extract()?;
     let read = attributes.iter().map(|(name, kind, value)| {
         let value = match kind.as_str() {
             "INT" => Attribute::Int(value.extract()?),
