@@ -8,11 +8,21 @@
     wgpu_cast.pack(wgpu_cast.cast(x, "int4"))                # the bytes of ONNX's raw_data
     wgpu_cast.convert("a.safetensors", "b.safetensors", to="float16")
 
-cast, pack, unpack: arrays. convert, info: files. element_type, ELEMENT_TYPES: names and dtypes of types. devices,
-set_threads: where casts run. wgpu_cast.onnx_backend runs models of casts, wgpu_cast.onnx_reference gives ONNX's reference
-evaluator exact casts. The command wgpu-cast does the same for files.
+cast            an array or tensor, to another element type
+pack, unpack    codes of fewer than 8 bits: one in each byte in arrays, packed in files
+convert, info   files and models: .safetensors, .npy, .npz, .onnx, .pb, .bin
+element_type    the element type that a name, a number or a dtype means; ELEMENT_TYPES has all of them
+set_threads     how many threads large casts use
+devices         the GPU adapters for device="gpu"
 
-All errors are CastError, a ValueError, or TypeError. The types of fewer than 16 bits and bfloat16 need ml_dtypes.
+wgpu_cast.onnx_backend runs ONNX models of casts, and wgpu_cast.onnx_reference gives ONNX's reference evaluator exact
+casts. The command wgpu-cast does for files what convert and info do, and more.
+
+Results have the dtypes of numpy, or of ml_dtypes for bfloat16, float8, float6, float4, int4, uint4, int2 and uint2. The
+values are those of ONNX's newest opset: rounded once from the exact value, to nearest, ties to even; float8 saturates;
+floats are truncated to integers. opset= asks for the rules of an older one.
+
+Errors are CastError, a ValueError whose subclasses say more, or TypeError for arguments of another kind.
 """
 
 import os as _os
