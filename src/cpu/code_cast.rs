@@ -1,23 +1,41 @@
 //! A conversion, and how the codes of both sides lie in memory.
 
 use crate::types::conversion::Conversion;
-use crate::types::element::ElementType;
 use crate::types::layout::CodeLayout;
+
+/// The bits that a source code and a destination code take in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CodeBits(pub [u32; 2]);
+
+impl CodeBits {
+    #[inline]
+    pub(crate) fn new(conversion: &Conversion, layouts: [CodeLayout; 2]) -> Self {
+        Self([layouts[0].bits(conversion.from), layouts[1].bits(conversion.to)])
+    }
+
+    /// Those of packed codes.
+    #[inline]
+    pub(crate) fn packed(conversion: &Conversion) -> Self {
+        Self::new(conversion, [CodeLayout::Packed; 2])
+    }
+
+    /// The bytes that a multiple of four elements take on each side.
+    #[inline]
+    pub(crate) fn bytes(self, elements: usize) -> [usize; 2] {
+        self.0.map(|bits| elements * bits as usize / 8)
+    }
+}
 
 /// What a loop casts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CodeCast {
     pub conversion: Conversion,
-    /// The layouts of the source and of the destination. Codes of at least 8 bits are [`Packed`](CodeLayout::Packed),
-    /// so that casts that read and write the same bytes are equal.
-    layouts: [CodeLayout; 2],
+    pub bits: CodeBits,
 }
 
 impl CodeCast {
     pub(crate) fn new(conversion: Conversion, layouts: [CodeLayout; 2]) -> Self {
-        let [from, to] = layouts;
-        let layout = |layout, of: ElementType| if of.code_bits() < 8 { layout } else { CodeLayout::Packed };
-        Self { conversion, layouts: [layout(from, conversion.from), layout(to, conversion.to)] }
+        Self { conversion, bits: CodeBits::new(&conversion, layouts) }
     }
 
     pub(crate) fn packed(conversion: Conversion) -> Self {
@@ -26,22 +44,19 @@ impl CodeCast {
 
     /// The cast from packed codes to the same layout.
     pub(crate) fn with_packed_source(self) -> Self {
-        Self { layouts: [CodeLayout::Packed, self.layouts[1]], ..self }
+        Self::new(self.conversion, [CodeLayout::Packed, self.destination_layout()])
     }
 
     /// The layout of the destination.
     pub(crate) fn destination_layout(&self) -> CodeLayout {
-        self.layouts[1]
+        match self.bits.0[1] == self.conversion.to.code_bits() {
+            true => CodeLayout::Packed,
+            false => CodeLayout::OnePerByte,
+        }
     }
 
     /// The bits that a source code and a destination code take in memory.
     pub(crate) fn bits(&self) -> [u32; 2] {
-        let ([from, to], Conversion { from: source, to: destination, .. }) = (self.layouts, self.conversion);
-        [from.bits(source), to.bits(destination)]
-    }
-
-    /// The bytes that a multiple of four elements take on each side.
-    pub(crate) fn bytes(&self, elements: usize) -> [usize; 2] {
-        self.bits().map(|bits| elements * bits as usize / 8)
+        self.bits.0
     }
 }

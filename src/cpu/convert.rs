@@ -1,12 +1,13 @@
 //! Runs the loop of a cast over its codes: from a cache line of the destination on, by chunks, on all threads.
 
-use super::code_cast::CodeCast;
+use super::code_cast::CodeBits;
 use super::isa::Isa;
 use super::loops::loop_of;
 use super::non_temporal::LINE;
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::clear_pad;
 use crate::bits::threads::for_each_chunk;
+use crate::types::conversion::Conversion;
 
 /// The number of elements that a thread gets at a time. For fewer than two chunks, starting threads costs more time
 /// than the threads save.
@@ -16,17 +17,32 @@ pub(super) const CHUNK: usize = 1 << 16;
 pub(super) const LONG: usize = 2048;
 
 /// Converts `elements` codes, on all threads if there are enough elements.
-pub(super) fn convert(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_of(cast, isa);
-    convert_by(cast, elements, source, destination, |source, destination| {
+#[inline]
+pub(super) fn convert(
+    conversion: &Conversion,
+    bits: CodeBits,
+    isa: Isa,
+    elements: usize,
+    source: &[u8],
+    destination: &mut [u8],
+) {
+    let cast_loop = loop_of(conversion, bits, isa);
+    convert_by(bits, elements, source, destination, |source, destination| {
         with_default_modes(|| cast_loop.convert(source, destination));
     });
 }
 
 /// As [`convert`], with non-temporal stores. These are slower into new memory, whose pages the system has just written.
-pub(super) fn convert_past_caches(cast: &CodeCast, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_of(cast, isa);
-    convert_by(cast, elements, source, destination, |source, destination| {
+pub(super) fn convert_past_caches(
+    conversion: &Conversion,
+    bits: CodeBits,
+    isa: Isa,
+    elements: usize,
+    source: &[u8],
+    destination: &mut [u8],
+) {
+    let cast_loop = loop_of(conversion, bits, isa);
+    convert_by(bits, elements, source, destination, |source, destination| {
         with_default_modes(|| {
             let [read, written] = cast_loop.convert_past_caches(source, destination);
             cast_loop.convert(&source[read..], &mut destination[written..]);
@@ -37,20 +53,20 @@ pub(super) fn convert_past_caches(cast: &CodeCast, isa: Isa, elements: usize, so
 /// Converts `elements` codes by calls of `work`, each with a part of the source and of the destination, on all
 /// threads if there are enough elements.
 pub(super) fn convert_by(
-    cast: &CodeCast,
+    bits: CodeBits,
     elements: usize,
     source: &[u8],
     destination: &mut [u8],
     work: impl Fn(&[u8], &mut [u8]) + Sync,
 ) {
-    let [read, written] = if elements < LONG { [0, 0] } else { head(cast, destination) };
+    let [read, written] = if elements < LONG { [0, 0] } else { head(bits, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
     if !first.is_empty() {
         work(first_source, first);
     }
-    for_each_chunk(source, rest, cast.bytes(CHUNK), work);
-    clear_pad(destination, cast.bits()[1], elements as u64);
+    for_each_chunk(source, rest, bits.bytes(CHUNK), work);
+    clear_pad(destination, bits.0[1], elements as u64);
 }
 
 /// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`].
@@ -59,8 +75,8 @@ pub(super) fn convert_by(
 ///
 /// There are fewer than [`LONG`] such elements. Both numbers are 0 if no number of elements leads to a multiple, as for
 /// 16-bit codes at an odd address.
-pub(super) fn head(cast: &CodeCast, destination: &[u8]) -> [usize; 2] {
-    let bits = cast.bits().map(|bits| bits as usize);
+pub(super) fn head(bits: CodeBits, destination: &[u8]) -> [usize; 2] {
+    let bits = bits.0.map(|bits| bits as usize);
     let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
     // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
     let step = [1, 2].into_iter().find(whole).unwrap_or(4);

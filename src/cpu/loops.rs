@@ -4,10 +4,11 @@
 use std::sync::OnceLock;
 
 use super::cast_loop::CastLoop;
-use super::code_cast::CodeCast;
+use super::code_cast::{CodeBits, CodeCast};
 use super::isa::{Baseline, Isa, IsaName};
 use super::recipe::InstructionSet;
 use crate::bits::float_env::with_default_modes;
+use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
 
 const TYPES: usize = ElementType::ALL.len();
@@ -26,16 +27,18 @@ struct Kept {
 
 type Next = OnceLock<Box<Kept>>;
 
-/// The loop of a cast. All threads share it. Finding a loop that exists takes no lock.
-pub(crate) fn loop_of(cast: &CodeCast, isa: Isa) -> &'static dyn CastLoop {
+/// The loop of a cast. All threads share it. Finding a loop that exists takes no lock, and copies no conversion: that
+/// would take as long as a cast of some elements.
+pub(crate) fn loop_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static dyn CastLoop {
     let make = || {
-        let cast_loop = with_default_modes(|| new_loop(cast, isa));
-        Box::new(Kept { isa: isa.name(), cast: *cast, cast_loop, next: OnceLock::new() })
+        let cast = CodeCast { conversion: *conversion, bits };
+        let cast_loop = with_default_modes(|| new_loop(&cast, isa));
+        Box::new(Kept { isa: isa.name(), cast, cast_loop, next: OnceLock::new() })
     };
-    let mut next = &KEPT[cast.conversion.from as usize][cast.conversion.to as usize];
+    let mut next = &KEPT[conversion.from as usize][conversion.to as usize];
     loop {
         let kept = next.get_or_init(make);
-        if kept.cast == *cast && kept.isa == isa.name() {
+        if kept.cast.conversion == *conversion && kept.cast.bits == bits && kept.isa == isa.name() {
             return &*kept.cast_loop;
         }
         next = &kept.next;

@@ -74,7 +74,7 @@ use crate::types::loss::LossCounts;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
 use crate::types::tensor::{Tensor, zeroed};
-use code_cast::CodeCast;
+use code_cast::{CodeBits, CodeCast};
 use convert::{convert, convert_by, convert_past_caches};
 use count::LossCounter;
 use isa::Isa;
@@ -126,7 +126,7 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(to, tensor.len(), tensor.shape())?)?;
-    convert(&CodeCast::packed(*conversion), Isa::best(), tensor.len(), source, &mut destination);
+    convert(conversion, CodeBits::packed(conversion), Isa::best(), tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 
@@ -202,24 +202,28 @@ pub fn cast_codes(
     len: usize,
     destination: &mut [u8],
 ) -> Result<(), Error> {
-    let cast = checked(spec, layouts, source, len, destination.len())?;
-    let isa = Isa::best();
-    if non_temporal::is_faster([source.len(), destination.len()]) {
-        convert_past_caches(&cast, isa, len, source, destination);
-    } else {
-        convert(&cast, isa, len, source, destination);
+    let checked = checked(spec, layouts, source, len, destination.len());
+    // Not `?`: copying the conversion, which has just been written by parts, would take as long as a cast of some
+    // elements.
+    if let Ok(conversion) = &checked {
+        let (bits, isa) = (CodeBits::new(conversion, layouts), Isa::best());
+        if non_temporal::is_faster([source.len(), destination.len()]) {
+            convert_past_caches(conversion, bits, isa, len, source, destination);
+        } else {
+            convert(conversion, bits, isa, len, source, destination);
+        }
     }
-    Ok(())
+    checked.map(|_| ())
 }
 
-/// The cast of `len` codes, or an error if source or destination has the wrong number of bytes.
+/// The conversion of `len` codes, or an error if source or destination has the wrong number of bytes.
 fn checked(
     spec: &CastSpec,
     layouts: [CodeLayout; 2],
     source: &[u8],
     len: usize,
     destination: usize,
-) -> Result<CodeCast, Error> {
+) -> Result<Conversion, Error> {
     let CastSpec { from, to, options } = *spec;
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
         return Err(Error::no_codes(element_type));
@@ -233,7 +237,7 @@ fn checked(
         let (expected, found) = (destination_bytes as u64, destination as u64);
         return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
     }
-    Ok(CodeCast::new(Conversion::new(from, to, &options)?, layouts))
+    Conversion::new(from, to, &options)
 }
 
 /// Casts as [`cast_bytes`], and counts what is lost.
@@ -271,17 +275,18 @@ pub fn cast_codes_counted(
     len: usize,
     destination: &mut [u8],
 ) -> Result<LossCounts, Error> {
-    let cast = checked(spec, layouts, source, len, destination.len())?;
-    let counter = LossCounter::new(&cast, Isa::best());
-    if cast.bits()[0] < 8 {
+    let conversion = checked(spec, layouts, source, len, destination.len())?;
+    let bits = CodeBits::new(&conversion, layouts);
+    let counter = LossCounter::new(&CodeCast { conversion, bits }, Isa::best());
+    if bits.0[0] < 8 {
         // Only `len` tells which codes of the last byte are elements, so the whole tensor is counted at once.
-        convert(&cast, Isa::best(), len, source, destination);
+        convert(&conversion, bits, Isa::best(), len, source, destination);
         return Ok(counter.count(source, len));
     }
-    let cast_loop = loop_of(&cast, Isa::best());
+    let cast_loop = loop_of(&conversion, bits, Isa::best());
     let lost = Mutex::new(LossCounts::default());
-    let [read, written] = cast.bytes(COUNTED);
-    convert_by(&cast, len, source, destination, |source, destination| {
+    let [read, written] = bits.bytes(COUNTED);
+    convert_by(bits, len, source, destination, |source, destination| {
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             with_default_modes(|| cast_loop.convert(source, destination));
             let counts = counter.count_cast(source, destination);
@@ -305,8 +310,9 @@ pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCo
 /// As [`cast_codes`], for the source.
 pub fn count_lost_codes(spec: &CastSpec, layout: CodeLayout, source: &[u8], len: usize) -> Result<LossCounts, Error> {
     let destination = if spec.to.is_numeric() { packed_bytes(spec.to, len, &[len])? } else { 0 };
-    let cast = checked(spec, [layout, CodeLayout::Packed], source, len, destination)?;
-    Ok(LossCounter::new(&cast, Isa::best()).count(source, len))
+    let layouts = [layout, CodeLayout::Packed];
+    let conversion = checked(spec, layouts, source, len, destination)?;
+    Ok(LossCounter::new(&CodeCast::new(conversion, layouts), Isa::best()).count(source, len))
 }
 
 /// The largest relative error that a cast makes by rounding, given `len` packed codes before and after it.
@@ -329,8 +335,8 @@ pub fn count_lost_codes(spec: &CastSpec, layout: CodeLayout, source: &[u8], len:
 /// # Errors
 /// As [`cast_bytes`]; `result` is its destination.
 pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result: &[u8]) -> Result<f64, Error> {
-    let cast = checked(spec, [CodeLayout::Packed; 2], source, len, result.len())?;
-    relative_error::largest(&cast.conversion, source, len, result)
+    let conversion = checked(spec, [CodeLayout::Packed; 2], source, len, result.len())?;
+    relative_error::largest(&conversion, source, len, result)
 }
 
 /// The bytes of `len` elements, or an error with `shape` if the number overflows.

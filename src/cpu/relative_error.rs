@@ -1,7 +1,7 @@
 //! The largest relative error of the values that a cast rounds.
 
 use super::cast_loop::CastLoop;
-use super::code_cast::CodeCast;
+use super::code_cast::{CodeBits, CodeCast};
 use super::convert::CHUNK;
 use super::count::LossCounter;
 use super::isa::{Baseline, Instructions, Isa};
@@ -57,7 +57,8 @@ impl Comparison {
         beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
         let beyond = LossCounter::of(beyond, &CodeCast::packed(*conversion), isa);
         let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
-        let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| loop_of(&CodeCast::packed(double), isa));
+        let loops =
+            [to_double(types[0])?, to_double(types[1])?].map(|double| loop_of(&double, CodeBits::packed(&double), isa));
         let block = types.map(|element_type| BLOCK * element_type.code_bits() as usize / 8);
         Ok(Self { isa, from, block, beyond, loops })
     }

@@ -124,7 +124,8 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
             conversion.from,
             conversion.to
         );
-        let difference = difference(loop_of(&CodeCast::packed(*conversion), isa), tensor, conversion, &expected)?;
+        let difference =
+            difference(loop_of(conversion, CodeBits::packed(conversion), isa), tensor, conversion, &expected)?;
         Some(format!("{isa:?}, {options:?}: {difference}"))
     })
 }
@@ -291,8 +292,9 @@ fn loops_are_kept() {
     let keys: Vec<_> =
         conversions.flat_map(|conversion| isas().into_iter().map(move |isa| (conversion, isa))).collect();
     let places = || {
-        keys.iter()
-            .map(|(conversion, isa)| std::ptr::from_ref(loop_of(&CodeCast::packed(*conversion), *isa)).cast::<()>())
+        keys.iter().map(|(conversion, isa)| {
+            std::ptr::from_ref(loop_of(conversion, CodeBits::packed(conversion), *isa)).cast::<()>()
+        })
     };
     let distinct: HashSet<_> = keys.iter().map(|(conversion, isa)| (conversion, isa.name())).collect();
     assert_eq!(places().collect::<HashSet<_>>().len(), distinct.len());
@@ -309,7 +311,7 @@ fn unaligned_memory_gives_the_same_codes() {
         for to in numeric() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for isa in isas() {
-                let cast_loop = loop_of(&CodeCast::packed(conversion), isa);
+                let cast_loop = loop_of(&conversion, CodeBits::packed(&conversion), isa);
                 let expected = through(cast_loop, &tensor, to);
                 for shift in [1, 2, 4] {
                     let source = [&vec![0; shift][..], tensor.bytes().unwrap()].concat();
@@ -348,13 +350,21 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     .flat_map(|isa| shifts.clone().step_by(count(1, 7)).map(move |shift| (isa, shift)))
                 {
                     let mut bytes = vec![0xff; shift + expected.len()];
-                    convert(&CodeCast::packed(conversion), isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
+                    convert(
+                        &conversion,
+                        CodeBits::packed(&conversion),
+                        isa,
+                        elements,
+                        tensor.bytes().unwrap(),
+                        &mut bytes[shift..],
+                    );
                     assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                     bytes.fill(0xff);
                     let destination = &mut bytes[shift..];
                     convert_past_caches(
-                        &CodeCast::packed(conversion),
+                        &conversion,
+                        CodeBits::packed(&conversion),
                         isa,
                         elements,
                         tensor.bytes().unwrap(),
@@ -390,7 +400,14 @@ fn casts_past_the_caches_give_the_same_codes() {
         let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
         for isa in isas() {
             let mut bytes = vec![0xff; expected.len()];
-            convert_past_caches(&CodeCast::packed(conversion), isa, len, tensor.bytes().unwrap(), &mut bytes);
+            convert_past_caches(
+                &conversion,
+                CodeBits::packed(&conversion),
+                isa,
+                len,
+                tensor.bytes().unwrap(),
+                &mut bytes,
+            );
             assert!(bytes == expected, "{isa:?}: {from} to {to}");
         }
     }
@@ -429,7 +446,7 @@ fn destinations_are_aligned_where_elements_reach_a_line() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let expected = [from, to].map(|t| elements.unwrap_or(0) * t.code_bits() as usize / 8);
         assert_eq!(
-            head(&CodeCast::packed(conversion), &memory[aligned + offset..]),
+            head(CodeBits::packed(&conversion), &memory[aligned + offset..]),
             expected,
             "{from} to {to} at {offset}"
         );
@@ -469,7 +486,8 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
             let aligned = memory.as_ptr().align_offset(LINE);
             let bytes = &mut memory[aligned..][..expected.len()];
             let source = tensor.bytes().unwrap();
-            let [read, written] = loop_of(&CodeCast::packed(conversion), isa).convert_past_caches(source, bytes);
+            let [read, written] =
+                loop_of(&conversion, CodeBits::packed(&conversion), isa).convert_past_caches(source, bytes);
             // No block has more than 1,024 bytes, and there are at most two runs of them.
             let rest = expected.len() - written;
             assert!(rest < 2 * 1024 && written.is_multiple_of(LINE), "{isa:?}: {from} to {to}: {rest}");

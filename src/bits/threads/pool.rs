@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::{ALONE, alone};
 
 /// As [`alone::for_each_chunk`].
+#[inline]
 pub(crate) fn for_each_chunk(
     source: &[u8],
     destination: &mut [u8],

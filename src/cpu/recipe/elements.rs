@@ -312,8 +312,10 @@ impl PortableElement {
                 map!(i, |x: u32| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(x))))
             }),
             Self::LowBits { from, to } => {
-                let bytes = low_bytes(i, from, u8::MAX);
-                Box::new(Packed { bytes, from_bits: from.whole().number(), to_bits: to.number() })
+                // Packing drops the higher bits.
+                let from = WholeInt { bits: from.whole(), signed: false };
+                let (from_bits, bytes) = (from.bits.number(), Element::LowBits { from, to: WholeBits::Bits8 }.build(i));
+                Box::new(Packed { bytes, from_bits, to_bits: to.number() })
             }
             Self::LowBitsInBytes { from, to } => low_bytes(i, from, ShortBits::from(to).mask()),
             Self::RoundF64 { to, to_bits, signs, layout } => {

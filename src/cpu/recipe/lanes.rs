@@ -228,9 +228,12 @@ fn packed_low_bits<L: Lanes + 'static, S: Truncates<L> + 'static>(
     source: S,
     to: PackedBits,
 ) -> Box<dyn CastLoop> {
-    with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, {
-        short_codes(l, source, LowBits::<BITS>, CodeLayout::Packed)
-    })
+    if L::PACKS {
+        with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, steps(l, SourceToSink(source, LowBits::<BITS>)))
+    } else {
+        // Packing drops the higher bits.
+        Box::new(Packed { bytes: codes(l, source, LowBits::<8>), from_bits: S::BITS, to_bits: to.number() })
+    }
 }
 
 impl InVectors {

@@ -2,7 +2,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{CodeCast, numeric};
+use super::{CodeBits, numeric};
 use crate::bits::float_env::{control, not_inlined};
 use crate::cpu::convert::{CHUNK, convert};
 use crate::cpu::isa::Isa;
@@ -66,7 +66,14 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
             for isa in Isa::all().into_iter().flatten() {
                 let cast = || {
                     let mut bytes = vec![0xff; to.packed_bytes(elements as u64).unwrap() as usize];
-                    convert(&CodeCast::packed(conversion), isa, elements, tensor.bytes().unwrap(), &mut bytes);
+                    convert(
+                        &conversion,
+                        CodeBits::packed(&conversion),
+                        isa,
+                        elements,
+                        tensor.bytes().unwrap(),
+                        &mut bytes,
+                    );
                     bytes
                 };
                 if under(&cast) != cast() {

@@ -72,7 +72,7 @@ fn codes_one_in_each_byte_become_what_the_reference_gives() {
         let (source, expected) = (stored(&codes, from, cast.bits()[0]), expected(&codes, &cast));
         for isa in isas() {
             let mut made = vec![0xff; expected.len()];
-            convert(&cast, isa, codes.len(), &source, &mut made);
+            convert(&cast.conversion, cast.bits, isa, codes.len(), &source, &mut made);
             wrong.extend(check(format!("{isa:?}"), &cast, &made, &expected));
         }
     }
@@ -109,8 +109,10 @@ fn every_length_and_address_of_codes_one_in_each_byte() {
                     let guards = before.iter().chain(after);
                     assert!(guards.clone().all(|&byte| byte == 0xff), "{isa:?}, {len}, {name}: {cast:?}");
                 };
-                try_by("by the loop", &|bytes| convert(&cast, isa, len, source, bytes));
-                try_by("past the caches", &|bytes| convert_past_caches(&cast, isa, len, source, bytes));
+                try_by("by the loop", &|bytes| convert(&cast.conversion, cast.bits, isa, len, source, bytes));
+                try_by("past the caches", &|bytes| {
+                    convert_past_caches(&cast.conversion, cast.bits, isa, len, source, bytes)
+                });
             }
         }
     }
@@ -151,7 +153,7 @@ fn codes_one_in_each_byte_are_cast_past_the_caches() {
             let mut memory = vec![0xff; expected.len() + LINE];
             let aligned = memory.as_ptr().align_offset(LINE);
             let bytes = &mut memory[aligned..][..expected.len()];
-            let [read, written] = loop_of(&cast, isa).convert_past_caches(&source, bytes);
+            let [read, written] = loop_of(&cast.conversion, cast.bits, isa).convert_past_caches(&source, bytes);
             // No block has more than 1,024 bytes, and there are at most two runs of them.
             assert!(expected.len() - written < 2 * 1024, "{isa:?}: {cast:?}");
             assert_eq!(read * to.code_bits() as usize, 8 * written, "{isa:?}: {cast:?}");
