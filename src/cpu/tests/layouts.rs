@@ -111,7 +111,7 @@ fn every_length_and_address_of_codes_one_in_each_byte() {
                 };
                 try_by("by the loop", &|bytes| convert(&cast.conversion, cast.bits, isa, len, source, bytes));
                 try_by("past the caches", &|bytes| {
-                    convert_past_caches(&cast.conversion, cast.bits, isa, len, source, bytes)
+                    convert_past_caches(&cast.conversion, cast.bits, isa, len, source, bytes);
                 });
             }
         }
