@@ -5,18 +5,12 @@
 
 mod bytes;
 mod cast;
-#[cfg(feature = "gpu")]
 mod devices;
-#[cfg(not(feature = "gpu"))]
-#[path = "no_devices.rs"]
-mod devices;
-
 mod error;
 mod how;
 mod names;
 mod onnx;
 mod pack;
-#[cfg(feature = "program")]
 mod program;
 mod strings;
 mod threads;
@@ -36,7 +30,6 @@ mod native {
     use super::onnx::read_node;
     #[pymodule_export]
     use super::pack::{pack_codes, unpack_codes};
-    #[cfg(feature = "program")]
     #[pymodule_export]
     use super::program::{program, run};
     #[pymodule_export]

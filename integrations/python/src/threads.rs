@@ -49,7 +49,6 @@ impl Pool {
     }
 
     /// The threads as a pool, also if it is only one.
-    #[cfg(feature = "program")]
     pub fn shared(self) -> PyResult<Arc<ThreadPool>> {
         match self {
             Self::Shared(pool) => Ok(pool),
