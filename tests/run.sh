@@ -47,8 +47,9 @@ unset WGPU_CAST_NOT_TESTED
 
 # Once more the tests of the command line, since root may do what other users may not.
 if [ "$(id -u)" = 0 ] && [ "$arguments" = 0 ]; then
+    # Without a package: the features, and so what is compiled, are then those of the run before.
     # shellcheck disable=SC2086
-    built=$(cargo test $checked --package wgpu-cast-cli --test cli --no-run --message-format=json 2>/dev/null |
+    built=$(cargo test $checked --test cli --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
     tests/other_user.sh "$(echo "$built" | grep '/cli-[^/]*$')" "$(echo "$built" | grep '/wgpu-cast$')" || [ $? = 3 ]
 fi
