@@ -17,13 +17,8 @@ case $official in
 esac
 [ "$official" = 0 ] || echo "NOT RUN: ONNX's own node tests, because their data could not be downloaded (see above)" >&2
 
-# Optimised, since some tests try every code there is, but with the checks that a debug build has. After the subcommand:
-# nextest does not hear what stands before it.
-package=profile.release.package
-checked="--release --config $package.wgpu-cast.overflow-checks=true --config $package.wgpu-cast.debug-assertions=true"
-checked="$checked --config $package.wgpu-cast-cli.overflow-checks=true --config $package.wgpu-cast-cli.debug-assertions=true"
-checked="$checked --config $package.wgpu-cast-files.overflow-checks=true --config $package.wgpu-cast-files.debug-assertions=true"
-checked="$checked --config $package.wgpu-cast-support.overflow-checks=true"
+# shellcheck source=tests/checked.sh
+. tests/checked.sh
 
 # What tests could not try; the runners hide what tests that pass print.
 export WGPU_CAST_NOT_TESTED="$PWD/target/not-tested.txt"
