@@ -14,6 +14,7 @@
 //! | cast it on the CPU | [`cpu::cast`], [`cpu::cast_into`]; [`cpu::cast_bytes`] from slices of bytes |
 //! | cast arrays of one code per byte, as numpy has them | [`cpu::cast_codes`] with a [`CodeLayout`] of each side |
 //! | learn what a cast loses | [`cpu::cast_counted`], [`cpu::count_losses`], and for one code per byte [`cpu::cast_codes_counted`], [`cpu::count_lost_codes`]: [`LossCounts`]; [`cpu::largest_relative_error`] |
+//! | cast scaled elements, such as those of quantized checkpoints | [`cpu::cast_scaled`], [`cpu::cast_scaled_counted`] with [`cpu::Scales`] |
 //! | cast it on a GPU of your choice, or where it is faster | [`Context`] by a [`DeviceChoice`]; [`blocking::cast`]; [`adapters`]: [`AdapterSummary`]. [`CastReport`] has the [`Route`] |
 //! | cast results again before they are read back | [`Context::batch`]: [`BatchDescriptor`], [`Batch`], [`BatchTensor`], [`BatchReport`] |
 //! | record a cast between buffers | [`Caster`] (by a [`CasterDescriptor`]), [`Prepared`], [`Source`] and [`Destination`], [`Bound`] |
@@ -26,7 +27,7 @@
 //! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::ValueType`], [`wgsl::Array`], [`wgsl::Table`] |
 //! | read a kernel | [`wgsl::kernel`]: [`wgsl::KernelVariant`], [`wgsl::Kernel`] |
 //! | follow a node of ONNX | [`onnx::CastNode`], [`onnx::CastLikeNode`], [`onnx::Attribute`]; [`Operator`] |
-//! | tell what failed | [`Error`], and what is wrong: with a cast [`CastFault`], with a slice of it [`SliceFault`]; what they name: [`Side`], [`BufferRange`], [`OperatorVersion`] |
+//! | tell what failed | [`Error`], and what is wrong: with a cast [`CastFault`], with a slice of it [`SliceFault`], with scales [`ScalesFault`]; what they name: [`Side`], [`BufferRange`], [`OperatorVersion`] |
 //!
 #![doc = include_str!("../README.md")]
 // Where wgpu's types are sent to threads, they nest deeper than the default limit of 128. Rust 1.101 warns of that, and
@@ -58,7 +59,7 @@ pub use plan::{
 pub use rules::onnx;
 pub use types::conversion::has_kernel;
 pub use types::element::{ElementType, Kind, Operator};
-pub use types::error::{BufferRange, CastFault, Error, OperatorVersion, SliceFault};
+pub use types::error::{BufferRange, CastFault, Error, OperatorVersion, ScalesFault, SliceFault};
 pub use types::layout::CodeLayout;
 pub use types::loss::LossCounts;
 pub use types::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};

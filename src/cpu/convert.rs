@@ -27,7 +27,7 @@ pub(super) fn convert(
     destination: &mut [u8],
 ) {
     let cast_loop = loop_of(conversion, bits, isa);
-    convert_by(bits, elements, source, destination, |source, destination| {
+    convert_by(bits, elements, source, destination, |_, source, destination| {
         with_default_modes(|| cast_loop.convert(source, destination));
     });
 }
@@ -42,7 +42,7 @@ pub(super) fn convert_past_caches(
     destination: &mut [u8],
 ) {
     let cast_loop = loop_of(conversion, bits, isa);
-    convert_by(bits, elements, source, destination, |source, destination| {
+    convert_by(bits, elements, source, destination, |_, source, destination| {
         with_default_modes(|| {
             let [read, written] = cast_loop.convert_past_caches(source, destination);
             cast_loop.convert(&source[read..], &mut destination[written..]);
@@ -50,22 +50,25 @@ pub(super) fn convert_past_caches(
     });
 }
 
-/// Converts `elements` codes by calls of `work`, each with a part of the source and of the destination, on all
-/// threads if there are enough elements.
+/// Converts `elements` codes by calls of `work`, each with the index of an element and with the parts of the source and
+/// of the destination that start there, on all threads if there are enough elements.
 pub(super) fn convert_by(
     bits: CodeBits,
     elements: usize,
     source: &[u8],
     destination: &mut [u8],
-    work: impl Fn(&[u8], &mut [u8]) + Sync,
+    work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
 ) {
     let [read, written] = if elements < LONG { [0, 0] } else { head(bits, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
     if !first.is_empty() {
-        work(first_source, first);
+        work(0, first_source, first);
     }
-    for_each_chunk(source, rest, bits.bytes(CHUNK), work);
+    let before = written * 8 / bits.0[1] as usize;
+    for_each_chunk(source, rest, bits.bytes(CHUNK), |chunk, source, rest| {
+        work(before + chunk * CHUNK, source, rest);
+    });
     clear_pad(destination, bits.0[1], elements as u64);
 }
 

@@ -51,6 +51,7 @@ mod recipe;
 pub(crate) mod reference;
 mod relative_error;
 mod scalar;
+mod scaled;
 mod sign_rule;
 mod sink;
 mod source;
@@ -82,6 +83,7 @@ use loops::loop_of;
 
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
+pub use scaled::{Scales, cast_scaled, cast_scaled_counted};
 
 /// The number of elements that are cast before their losses are counted. The elements are then still in the cache.
 const COUNTED: usize = 1 << 13;
@@ -286,7 +288,7 @@ pub fn cast_codes_counted(
     let cast_loop = loop_of(&conversion, bits, Isa::best());
     let lost = Mutex::new(LossCounts::default());
     let [read, written] = bits.bytes(COUNTED);
-    convert_by(bits, len, source, destination, |source, destination| {
+    convert_by(bits, len, source, destination, |_, source, destination| {
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             with_default_modes(|| cast_loop.convert(source, destination));
             let counts = counter.count_cast(source, destination);

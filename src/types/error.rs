@@ -2,6 +2,7 @@
 
 mod cast_fault;
 mod overlap;
+mod scales_fault;
 mod slice_fault;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod wgsl_name;
 
 pub use cast_fault::CastFault;
 pub use overlap::BufferRange;
+pub use scales_fault::ScalesFault;
 pub use slice_fault::SliceFault;
 pub(crate) use text::{counted, cut, quoted};
 pub(crate) use wgsl_name::fault_of_name;
@@ -88,6 +90,17 @@ pub enum Error {
         found: Option<u64>,
         /// What is counted: `byte` or `element`.
         unit: &'static str,
+    },
+    /// The scales do not fit the tensor's shape: see [`cpu::Scales`](crate::cpu::Scales).
+    #[error("scales of shape {shape:?} in blocks {block:?}: {fault}")]
+    #[non_exhaustive]
+    Scales {
+        /// The tensor's elements along each axis.
+        shape: Vec<usize>,
+        /// The elements along each axis that share a scale.
+        block: Vec<usize>,
+        /// What is wrong.
+        fault: ScalesFault,
     },
     /// The tensor has another element type than the one requested.
     #[error("expected a tensor of {wanted}, got {found}")]

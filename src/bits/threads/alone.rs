@@ -1,14 +1,14 @@
 //! Work on the calling thread.
 
 /// Runs `work` on `chunk[0]` bytes of the source and `chunk[1]` bytes of the destination at a time, or on all of them
-/// at once.
+/// at once. `work` also gets the index of the chunk.
 pub(crate) fn for_each_chunk(
     source: &[u8],
     destination: &mut [u8],
     _chunk: [usize; 2],
-    work: impl Fn(&[u8], &mut [u8]) + Sync,
+    work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
 ) {
-    work(source, destination);
+    work(0, source, destination);
 }
 
 /// The largest result of `work` over all chunks: `chunk[0]` bytes of `first` and `chunk[1]` bytes of `second`. `work`

@@ -10,13 +10,13 @@ pub(crate) fn for_each_chunk(
     source: &[u8],
     destination: &mut [u8],
     chunk: [usize; 2],
-    work: impl Fn(&[u8], &mut [u8]) + Sync,
+    work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
 ) {
     if source.len() < 2 * chunk[0] || ALONE.get() {
         return alone::for_each_chunk(source, destination, chunk, work);
     }
-    let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1]));
-    chunks.for_each(|(source, destination)| work(source, destination));
+    let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1])).enumerate();
+    chunks.for_each(|(index, (source, destination))| work(index, source, destination));
 }
 
 /// As [`alone::max_of_chunks`].

@@ -5,7 +5,7 @@ use std::fmt;
 use super::overlap::{BufferRange, OverlapText};
 use super::slice_fault::{SliceFault, SliceText};
 use super::text::{counted, out_of_memory};
-use crate::types::element::ElementType;
+use crate::types::element::{ElementType, Kind};
 use crate::types::side::Side;
 
 /// What is wrong with a cast: the cause in an [`Error::Cast`](crate::Error::Cast). The text of that error names both
@@ -34,6 +34,17 @@ pub enum CastFault {
         expected: u64,
         /// Bytes that were given.
         found: u64,
+    },
+    /// Elements of the source type cannot have scales: see [`cpu::cast_scaled`](crate::cpu::cast_scaled).
+    NoScales,
+    /// The source type cannot have this zero point. Integers of at most 16 bits have zero points in their own range,
+    /// other types have none but 0.
+    #[non_exhaustive]
+    ZeroPoint {
+        /// Index of the block, in row-major order.
+        index: usize,
+        /// The zero point.
+        zero_point: i32,
     },
     /// The cast exceeds a limit. The limit is the device's, one of this crate, or a smaller one that the caller has
     /// set, for example by [`CasterDescriptor`](crate::CasterDescriptor).
@@ -159,6 +170,16 @@ impl fmt::Display for CastText<'_> {
             }
             CastFault::DestinationLength { expected, found } => {
                 write!(f, ": the destination must have {}, got {found}", counted(*expected, "byte"))
+            }
+            CastFault::NoScales => {
+                f.write_str(": scales apply to floats of at most 32 bits, to integers of at most 16 bits and to int32")
+            }
+            CastFault::ZeroPoint { index, zero_point } => {
+                let fault = match (from.kind(), from.code_bits()) {
+                    (Kind::Int { .. }, ..=16) => "is out of range",
+                    _ => "must be 0",
+                };
+                write!(f, ": the zero point {zero_point} of block {index} {fault} for {from}")
             }
             CastFault::Limit { limit, needed, allowed } => {
                 write!(f, " exceeds the limit {limit}: {needed} needed, {allowed} allowed")

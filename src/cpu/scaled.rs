@@ -1,0 +1,202 @@
+//! Casts of elements with scales. They are decoded to FLOAT and multiplied in the first-level cache, by the loops of
+//! casts from and to FLOAT.
+
+mod multiply;
+mod scales;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, PoisonError};
+
+use super::cast_loop::CastLoop;
+use super::code_cast::{CodeBits, CodeCast};
+use super::convert::convert_by;
+use super::count::LossCounter;
+use super::isa::Isa;
+use super::loops::loop_of;
+use super::packed_bytes;
+use crate::bits::float_env::with_default_modes;
+use crate::types::conversion::Conversion;
+use crate::types::element::{ElementType, Kind};
+use crate::types::error::{CastFault, Error};
+use crate::types::loss::LossCounts;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
+use multiply::multiply;
+use scales::Rows;
+
+pub use scales::Scales;
+
+/// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.
+const PIECE: usize = 2048;
+
+/// FLOATs of a piece, in a whole number of cache lines.
+#[repr(align(64))]
+struct Numbers([u8; 4 * PIECE]);
+
+/// Casts a tensor of scaled elements into preallocated memory: `(element − zero point) · scale` in FLOAT, rounded once,
+/// and then cast to the destination type as [`cast_bytes`](super::cast_bytes) casts FLOAT.
+///
+/// `source` and `destination` have the packed codes of the elements in row-major order, in the layout of
+/// [`Tensor`](crate::Tensor). They may start at any address. The source type is a float of at most 32 bits, an integer
+/// of at most 16 bits, or INT32, which is rounded to FLOAT before it is scaled. Zero points of integers of at most
+/// 16 bits are in the range of their type, all others must be 0.
+///
+/// Products follow IEEE 754, with subnormals, and are rounded to nearest, ties to even. A NaN has the sign of the
+/// element that is NaN, or else of the scale that is NaN; 0 · ∞ is the positive NaN.
+/// [`docs::semantics`](crate::docs::semantics) has the sources of these rules.
+///
+/// ```
+/// use wgpu_cast::{CastSpec, ElementType, cpu};
+///
+/// // Two rows of four 4-bit integers, with one scale and one zero point for every two of them.
+/// let (shape, block) = ([2, 4], [1, 2]);
+/// let scales = cpu::Scales::new(&shape, &block, &[0.5, 1.0, 2.0, -1.0])?.with_zero_points(&[8, 0, 0, 8])?;
+/// let spec = CastSpec::new(ElementType::UINT4, ElementType::FLOAT16);
+/// let mut halves = [0; 16];
+/// cpu::cast_scaled(&spec, &scales, &[0xf8, 0x21, 0x43, 0x65], &mut halves)?;
+/// // 0, 3.5, 1, 2, 6, 8, 3 and 2
+/// let expected: [u16; 8] = [0x0000, 0x4300, 0x3c00, 0x4000, 0x4600, 0x4800, 0x4200, 0x4000];
+/// assert_eq!(halves.as_slice(), expected.map(u16::to_le_bytes).as_flattened());
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// [`CastFault::NoScales`] for other source types; [`Error::ElementWidth`] if a type is STRING; [`Error::Shape`] if the
+/// shape's size overflows or `source` has another length; [`CastFault::DestinationLength`] if `destination` has another
+/// length; [`CastFault::ZeroPoint`] for the first zero point that the source type cannot have. Nothing is written then.
+pub fn cast_scaled(spec: &CastSpec, scales: &Scales<'_>, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
+    let scaled = ScaledCast::new(spec, scales, source, destination.len())?;
+    scaled.convert(Isa::best(), scales, source, destination, |_, _| {});
+    Ok(())
+}
+
+/// Casts as [`cast_scaled`], and counts what the cast from FLOAT to the destination type loses, as
+/// [`cast_counted`](super::cast_counted).
+///
+/// # Errors
+/// As [`cast_scaled`]. Nothing is written then.
+pub fn cast_scaled_counted(
+    spec: &CastSpec,
+    scales: &Scales<'_>,
+    source: &[u8],
+    destination: &mut [u8],
+) -> Result<LossCounts, Error> {
+    let scaled = ScaledCast::new(spec, scales, source, destination.len())?;
+    let counter = LossCounter::new(&CodeCast { conversion: scaled.encode, bits: scaled.encode_bits() }, Isa::best());
+    let lost = Mutex::new(LossCounts::default());
+    scaled.convert(Isa::best(), scales, source, destination, |numbers, destination| {
+        let counts = counter.count_cast(numbers, destination);
+        *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
+    });
+    Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A cast of scaled elements whose types and lengths were checked.
+struct ScaledCast {
+    elements: usize,
+    /// From the source type to FLOAT.
+    decode: Conversion,
+    /// From FLOAT to the destination type.
+    encode: Conversion,
+}
+
+impl ScaledCast {
+    fn new(spec: &CastSpec, scales: &Scales<'_>, source: &[u8], destination: usize) -> Result<Self, Error> {
+        let CastSpec { from, to, options } = *spec;
+        if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
+            return Err(Error::no_codes(element_type));
+        }
+        let Some(zero_points) = zero_points(from) else {
+            return Err(Error::cast(from, to, CastFault::NoScales));
+        };
+        let elements = scales.elements().ok_or_else(|| Error::shape_overflow(from, scales.shape))?;
+        let bytes = |element_type| packed_bytes(element_type, elements, scales.shape).map(|bytes| bytes as u64);
+        let [source_bytes, destination_bytes] = [bytes(from)?, bytes(to)?];
+        if source.len() as u64 != source_bytes {
+            return Err(Error::byte_length(from, scales.shape.to_vec(), source_bytes, source.len() as u64));
+        }
+        if destination as u64 != destination_bytes {
+            let (expected, found) = (destination_bytes, destination as u64);
+            return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
+        }
+        if let Some(index) = scales.zero_points.iter().position(|point| !zero_points.contains(point)) {
+            let zero_point = scales.zero_points[index];
+            return Err(Error::cast(from, to, CastFault::ZeroPoint { index, zero_point }));
+        }
+        let decode = Conversion::new(from, ElementType::FLOAT, &CastOptions::default())?;
+        Ok(Self { elements, decode, encode: Conversion::new(ElementType::FLOAT, to, &options)? })
+    }
+
+    fn encode_bits(&self) -> CodeBits {
+        CodeBits::packed(&self.encode)
+    }
+
+    /// Casts the elements. `count` gets the FLOATs and the results of each piece.
+    fn convert(
+        &self,
+        isa: Isa,
+        scales: &Scales<'_>,
+        source: &[u8],
+        destination: &mut [u8],
+        count: impl Fn(&[u8], &[u8]) + Sync,
+    ) {
+        if self.elements == 0 {
+            return;
+        }
+        let [decode, encode] = [&self.decode, &self.encode];
+        let pieces = Pieces {
+            elements: self.elements,
+            scales,
+            rows: scales.rows(),
+            decode: loop_of(decode, CodeBits::packed(decode), isa),
+            encode: loop_of(encode, CodeBits::packed(encode), isa),
+            bits: CodeBits([decode.from.code_bits(), encode.to.code_bits()]),
+            isa,
+        };
+        convert_by(pieces.bits, self.elements, source, destination, |at, source, destination| {
+            with_default_modes(|| pieces.convert(at, source, destination, &count));
+        });
+    }
+}
+
+/// What casts pieces of a tensor.
+struct Pieces<'a> {
+    /// The elements of the tensor.
+    elements: usize,
+    scales: &'a Scales<'a>,
+    rows: Rows,
+    decode: &'a dyn CastLoop,
+    encode: &'a dyn CastLoop,
+    /// The bits of codes of the source and of the destination.
+    bits: CodeBits,
+    isa: Isa,
+}
+
+impl Pieces<'_> {
+    /// Casts the elements from `at` on.
+    fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8], count: impl Fn(&[u8], &[u8])) {
+        let mut numbers = Numbers([0; 4 * PIECE]);
+        let [read, written] = self.bits.bytes(PIECE);
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            // The last byte of the tensor may have bits after the last code.
+            let elements = (source.len() * 8 / self.bits.0[0] as usize).min(self.elements - at);
+            let numbers = &mut numbers.0[..4 * elements];
+            self.decode.convert(source, numbers);
+            multiply(self.isa, self.scales, &self.rows, at, numbers);
+            self.encode.convert(numbers, destination);
+            count(numbers, destination);
+            at += elements;
+        }
+    }
+}
+
+/// The zero points that elements of a type can have; `None` for types that cannot be scaled.
+fn zero_points(from: ElementType) -> Option<std::ops::RangeInclusive<i32>> {
+    match (from.kind(), from.code_bits()) {
+        (Kind::Float(_), ..=32) | (Kind::Int { signed: true }, 32) => Some(0..=0),
+        (Kind::Int { signed: true }, bits @ ..=16) => Some(-(1 << (bits - 1))..=(1 << (bits - 1)) - 1),
+        (Kind::Int { signed: false }, bits @ ..=16) => Some(0..=(1 << bits) - 1),
+        _ => None,
+    }
+}

@@ -1,0 +1,276 @@
+//! Compares scaled casts with products in binary64, which holds the product of two FLOATs exactly, bit for bit, on every
+//! instruction set of the processor.
+
+use support::oracle::{Oracle, Round, Rules};
+use support::random::Random;
+
+use super::*;
+use crate::cpu::convert::CHUNK;
+use crate::types::error::Error;
+use crate::types::tensor::Tensor;
+
+/// The rules of the default options.
+const RULES: Rules = Rules { saturate: true, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
+
+fn types() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
+}
+
+fn oracle(from: ElementType, to: ElementType) -> Oracle {
+    Oracle::new(from.name(), to.name(), RULES)
+}
+
+/// The index of the scale of each element, by definition.
+fn scale_indexes(shape: &[usize], block: &[usize]) -> Vec<usize> {
+    let elements = shape.iter().product();
+    let index_of = |element: usize| {
+        let (mut rest, mut index, mut step) = (element, 0, 1);
+        for (&len, &block) in shape.iter().zip(block).rev() {
+            index += rest % len / block * step;
+            step *= len.div_ceil(block);
+            rest /= len;
+        }
+        index
+    };
+    (0..elements).map(index_of).collect()
+}
+
+/// The number of blocks.
+fn blocks(shape: &[usize], block: &[usize]) -> usize {
+    shape.iter().zip(block).map(|(&len, &block)| len.div_ceil(block)).product()
+}
+
+/// Up to four axes, and blocks that often divide them or cover them.
+fn random_shape(random: &mut Random, most: usize) -> [Vec<usize>; 2] {
+    let mut left = most;
+    let mut shape: Vec<usize> = Vec::new();
+    for _ in 0..random.below(5) {
+        let len = 1 + if random.one_in(3) { random.below(left.min(4)) } else { random.below(left) };
+        left /= len;
+        shape.push(len);
+    }
+    let block = shape.iter().map(|&len| match random.below(5) {
+        0 => 1,
+        1 => len,
+        2 => *random.pick(&[2, 3, 16, 32, 128]),
+        3 => len + random.below(3),
+        _ => 1 + random.below(len),
+    });
+    [shape.clone(), block.collect()]
+}
+
+/// Any FLOAT: common ones, powers of two, and hostile ones.
+fn random_scale(random: &mut Random) -> f32 {
+    let special =
+        [0.0, -0.0, 1.0, -1.0, f32::INFINITY, -f32::INFINITY, f32::NAN, -f32::NAN, f32::MAX, f32::from_bits(1)];
+    match random.below(8) {
+        0 => *random.pick(&special),
+        1 => f32::from_bits(random.next() as u32),
+        2 => f32::from_bits(0xff80_0001),
+        3 => f32::from_bits((random.next() as u32 % 255) << 23),
+        4 => f32::from_bits(random.next() as u32 & 0x80ff_ffff),
+        _ => f32::from_bits(0x3a00_0000 + random.next() as u32 % 0x0800_0000),
+    }
+}
+
+/// The FLOAT of `(x − zero point) · scale`, by exact arithmetic. `code` is that of `x` in binary64.
+fn product(code: u64, zero_point: i32, scale: f32) -> u32 {
+    let x = f64::from_bits(code) - f64::from(zero_point);
+    let exact = x * f64::from(scale);
+    let sign = |is_negative: bool| if is_negative { 0xffc0_0000 } else { 0x7fc0_0000 };
+    match exact.is_nan() {
+        true if f64::from_bits(code).is_nan() => sign(code >> 63 == 1),
+        true => sign(scale.is_nan() && scale.is_sign_negative()),
+        false => (exact as f32).to_bits(),
+    }
+}
+
+/// The result of a cast on an instruction set, and what it loses.
+fn cast_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8]) -> Vec<u8> {
+    let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
+    let mut destination = vec![0xa5; bytes];
+    let scaled = ScaledCast::new(spec, scales, source, bytes).unwrap();
+    scaled.convert(isa, scales, source, &mut destination, |_, _| {});
+    destination
+}
+
+fn random_zero_points(random: &mut Random, from: ElementType, len: usize) -> Vec<i32> {
+    let range = zero_points(from).unwrap();
+    let span = (range.end() - range.start()) as usize + 1;
+    (0..len).map(|_| range.start() + random.below(span) as i32).collect()
+}
+
+#[test]
+fn every_source_gives_the_bits_of_the_exact_product() {
+    let mut random = Random::new(48);
+    let encoders: Vec<_> = types().map(|to| (to, oracle(ElementType::FLOAT, to))).collect();
+    let mut sources = 0;
+    for from in types().filter(|&from| zero_points(from).is_some()) {
+        sources += 1;
+        // INT32 is rounded to FLOAT first.
+        let to_float = oracle(from, ElementType::FLOAT);
+        let to_double = oracle(ElementType::FLOAT, ElementType::DOUBLE);
+        for (to, encoder) in &encoders {
+            let [shape, block] = random_shape(&mut random, support::tier::count(3000, 300));
+            let elements: usize = shape.iter().product();
+            let mask = u64::MAX >> (64 - from.code_bits());
+            let codes: Vec<u64> = (0..elements).map(|_| random.next() & mask).collect();
+            let values: Vec<f32> = (0..blocks(&shape, &block)).map(|_| random_scale(&mut random)).collect();
+            let mut scales = Scales::new(&shape, &block, &values).unwrap();
+            let points = random_zero_points(&mut random, from, values.len());
+            if random.one_in(2) {
+                scales = scales.with_zero_points(&points).unwrap();
+            }
+            let expected = codes.iter().zip(scale_indexes(&shape, &block)).map(|(&code, index)| {
+                let point = scales.zero_points.get(index).copied().unwrap_or(0);
+                let float = product(to_double.expected(to_float.expected(code)), point, values[index]);
+                encoder.expected(float.into())
+            });
+            let expected = Tensor::from_codes(*to, [elements], expected).unwrap();
+            let source = Tensor::from_codes(from, [elements], codes.iter().copied()).unwrap();
+            for isa in Isa::all().into_iter().flatten() {
+                let found = cast_on(isa, &CastSpec::new(from, *to), &scales, source.bytes().unwrap());
+                let wrong = found.iter().zip(expected.bytes().unwrap()).position(|(found, expected)| found != expected);
+                assert_eq!(wrong, None, "{from} to {to} on {isa:?}, shape {shape:?}, block {block:?}");
+            }
+        }
+    }
+    assert_eq!(sources, 20);
+}
+
+/// A source of ones gives the scales.
+fn assert_scales_apply(shape: &[usize], block: &[usize]) {
+    let values: Vec<f32> = (0..blocks(shape, block)).map(|i| i as f32).collect();
+    let scales = Scales::new(shape, block, &values).unwrap();
+    let expected: Vec<u8> =
+        scale_indexes(shape, block).into_iter().flat_map(|index| (index as f32).to_le_bytes()).collect();
+    let ones = vec![1; scales.elements().unwrap()];
+    for isa in Isa::all().into_iter().flatten() {
+        let found = cast_on(isa, &CastSpec::new(ElementType::UINT8, ElementType::FLOAT), &scales, &ones);
+        assert!(found == expected, "shape {shape:?}, block {block:?} on {isa:?}");
+    }
+}
+
+#[test]
+fn each_element_has_the_scale_of_its_block() {
+    for (shape, block) in [
+        (&[][..], &[][..]),
+        (&[1], &[1]),
+        (&[7], &[3]),
+        (&[4, 6], &[1, 2]),
+        (&[4, 7], &[1, 2]),
+        (&[5, 7], &[2, 7]),
+        (&[1, 7], &[1, 4]),
+        (&[3, 1, 7], &[1, 1, 3]),
+        (&[3, 1, 8], &[2, 1, 4]),
+        (&[4, 3, 6], &[1, 2, 3]),
+        (&[300, 300], &[128, 128]),
+        // More than two chunks of a thread.
+        (&[1000, 150], &[128, 128]),
+        (&[3, CHUNK + 5], &[2, 32]),
+    ] {
+        assert_scales_apply(shape, block);
+    }
+    let mut random = Random::new(7);
+    for _ in 0..support::tier::count(300, 30) {
+        let [shape, block] = random_shape(&mut random, 6000);
+        assert_scales_apply(&shape, &block);
+    }
+}
+
+#[test]
+fn empty_tensors_may_have_one_scale_or_none() {
+    for (shape, block, values) in [
+        (&[0][..], &[0][..], &[1.0][..]),
+        (&[0, 5], &[0, 5], &[1.0]),
+        (&[0, 5], &[1, 5], &[]),
+        (&[5, 0], &[1, 0], &[1.0; 5]),
+        (&[usize::MAX, 0, usize::MAX], &[1, 1, 1], &[]),
+    ] {
+        let scales = Scales::new(shape, block, values).unwrap();
+        let spec = CastSpec::new(ElementType::INT4, ElementType::FLOAT16);
+        assert_eq!(cast_scaled(&spec, &scales, &[], &mut []), Ok(()));
+        assert_eq!(cast_scaled_counted(&spec, &scales, &[], &mut []), Ok(LossCounts::default()));
+    }
+}
+
+#[test]
+fn losses_are_those_of_the_cast_from_float() {
+    let mut random = Random::new(3);
+    let shape = [3, 2 * CHUNK - 77];
+    let values: Vec<f32> = (0..3).map(|i| [1.0, 1e6, 1e-9][i]).collect();
+    let scales = Scales::new(&shape, &[1, usize::MAX], &values).unwrap();
+    let source: Vec<u8> = (0..shape[0] * shape[1]).map(|_| random.next() as u8).collect();
+    for to in [ElementType::FLOAT16, ElementType::FLOAT, ElementType::UINT4, ElementType::FLOAT8E4M3FN] {
+        let floats = cast_on(Isa::best(), &CastSpec::new(ElementType::INT8, ElementType::FLOAT), &scales, &source);
+        let spec = CastSpec::new(ElementType::FLOAT, to);
+        let mut expected = vec![0; to.packed_bytes(source.len() as u64).unwrap() as usize];
+        let lost = crate::cpu::cast_counted(&spec, &floats, source.len(), &mut expected).unwrap();
+        let mut found = vec![0; expected.len()];
+        let spec = CastSpec::new(ElementType::INT8, to);
+        assert_eq!(cast_scaled_counted(&spec, &scales, &source, &mut found), Ok(lost), "{to}");
+        assert!(found == expected, "{to}");
+        assert_eq!(lost.total() == 0, to == ElementType::FLOAT, "{to}");
+    }
+}
+
+#[test]
+fn scales_that_do_not_fit_are_errors() {
+    let text = |shape: &[usize], block: &[usize], values: usize| {
+        Scales::new(shape, block, &vec![1.0; values]).unwrap_err().to_string()
+    };
+    assert_eq!(text(&[4, 8], &[8], 4), "scales of shape [4, 8] in blocks [8]: the numbers of axes differ");
+    assert_eq!(
+        text(&[4, 8], &[1, 0], 4),
+        "scales of shape [4, 8] in blocks [1, 0]: the block has no elements along axis 1"
+    );
+    assert_eq!(text(&[4, 9], &[2, 8], 3), "scales of shape [4, 9] in blocks [2, 8]: 4 scales needed, got 3");
+    assert_eq!(text(&[2], &[2], 0), "scales of shape [2] in blocks [2]: 1 scale needed, got 0");
+    assert_eq!(
+        text(&[usize::MAX, 2], &[1, 1], 3),
+        format!("scales of shape [{}, 2] in blocks [1, 1]: {} scales needed, got 3", usize::MAX, u64::MAX)
+    );
+    let scales = Scales::new(&[4, 9], &[2, 8], &[1.0; 4]).unwrap();
+    assert_eq!(
+        scales.with_zero_points(&[0; 5]).unwrap_err().to_string(),
+        "scales of shape [4, 9] in blocks [2, 8]: 4 zero points needed, got 5"
+    );
+}
+
+#[test]
+fn casts_that_do_not_fit_are_errors() {
+    use ElementType::{BOOL, DOUBLE, FLOAT, FLOAT16, INT4, INT32, INT64, STRING, UINT8, UINT32};
+    let text = |from, to, points: &[i32], source: usize, destination: usize| {
+        let mut scales = Scales::new(&[3], &[2], &[1.0; 2]).unwrap();
+        if !points.is_empty() {
+            scales = scales.with_zero_points(points).unwrap();
+        }
+        let mut result = vec![0xa5; destination];
+        let spec = CastSpec::new(from, to);
+        let error = cast_scaled(&spec, &scales, &vec![0; source], &mut result).unwrap_err();
+        assert_eq!(cast_scaled_counted(&spec, &scales, &vec![0; source], &mut result), Err(error.clone()));
+        assert_eq!(result, vec![0xa5; destination]);
+        error.to_string()
+    };
+    let types = "scales apply to floats of at most 32 bits, to integers of at most 16 bits and to int32";
+    for from in [BOOL, DOUBLE, INT64, UINT32] {
+        assert_eq!(text(from, FLOAT, &[], 0, 0), format!("casting {from} to float: {types}"));
+    }
+    assert_eq!(text(INT4, STRING, &[], 2, 0), "string elements have no fixed width");
+    assert_eq!(text(STRING, INT4, &[], 0, 2), "string elements have no fixed width");
+    assert_eq!(text(INT4, FLOAT, &[], 3, 12), "shape [3] of int4 needs 2 bytes, got 3");
+    assert_eq!(text(INT4, FLOAT, &[], 2, 11), "casting int4 to float: the destination must have 12 bytes, got 11");
+    let point = |from, points, bytes, rest: &str| {
+        assert_eq!(text(from, FLOAT, points, bytes, 12), format!("casting {from} to float: the zero point {rest}"));
+    };
+    point(INT4, &[7, 8], 2, "8 of block 1 is out of range for int4");
+    point(INT4, &[-9, 8], 2, "-9 of block 0 is out of range for int4");
+    point(UINT8, &[255, -1], 3, "-1 of block 1 is out of range for uint8");
+    point(INT32, &[0, 1], 12, "1 of block 1 must be 0 for int32");
+    point(FLOAT16, &[0, -1], 6, "-1 of block 1 must be 0 for float16");
+    let scales = Scales::new(&[usize::MAX, 2], &[usize::MAX, 2], &[1.0]).unwrap();
+    assert_eq!(
+        cast_scaled(&CastSpec::new(UINT8, FLOAT), &scales, &[], &mut []).map_err(|error: Error| error.to_string()),
+        Err(format!("shape [{}, 2] of uint8 is too large: its size overflows", usize::MAX))
+    );
+}
