@@ -84,7 +84,7 @@ build() {
     RUSTFLAGS="${RUSTFLAGS:-} --cfg wgpu_cast_isa" cargo test --release --locked --package wgpu-cast --no-run --message-format=json "$@" >$folder/built
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' $folder/built
 }
-unit=$(build --package wgpu-cast --lib --no-default-features --features threads)
+unit=$(build --package wgpu-cast --lib --no-default-features --features threads,cpu-simd)
 for name in "$@"; do
     "$unit" --list | grep -q "$name.*: test$" || { echo "no unit test has $name in its name" >&2; exit 1; }
 done

@@ -13,11 +13,11 @@ count() { # name, arguments of cargo tree
 }
 
 counts=$(
-    for features in '' threads wgpu wgpu,backends wgpu,backends,threads; do
+    for features in '' cpu-simd threads,cpu-simd wgpu wgpu,cpu-simd wgpu,backends,threads,cpu-simd; do
         count "${features:-none}" --package wgpu-cast --edges normal --no-default-features --features "$features"
     done
     count "the library's tests and benches" --package wgpu-cast --edges normal,build,dev
-    for features in '' wgpu,backends,threads; do
+    for features in '' wgpu,backends,threads,cpu-simd; do
         count "files: ${features:-none}" --package wgpu-cast-files --edges normal --no-default-features --features "$features"
     done
     count 'the program' --package wgpu-cast-cli --edges normal

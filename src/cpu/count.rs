@@ -87,10 +87,10 @@ impl LossCounter {
 fn count_codes(isa: Isa, codes: &[u8], bits: u32, range: &CodeRange) -> u64 {
     match isa {
         Isa::Portable => count_on(Baseline, codes, range, bits),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx2(simd) => count_on(simd.v3, codes, range, bits),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => count_on(simd.v4, codes, range, bits),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx2(simd) => count_on(simd, codes, range, bits),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx512(simd) => count_on(simd, codes, range, bits),
     }
 }
 

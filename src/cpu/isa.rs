@@ -4,16 +4,13 @@
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use pulp::x86::{V3, V4};
-
 /// Other processors have neither of these instruction sets.
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 use absent::{Absent as X86V3, Absent as X86V4};
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::f16c::X86V3;
 use super::non_temporal::{self, Line};
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+use super::x86::{X86V3, X86V4};
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
 /// `avx512`. Unit tests and builds with `--cfg wgpu_cast_isa` read it once, at the first cast. Other builds do not read
@@ -28,23 +25,8 @@ pub(crate) enum Isa {
     Portable,
     /// x86-64-v3, which has AVX2 and F16C.
     Avx2(X86V3),
-    /// x86-64-v4, which has AVX-512 F, BW, CD, DQ and VL.
+    /// The AVX-512 of Ice Lake and Zen 4.
     Avx512(X86V4),
-}
-
-/// Proofs that this processor has x86-64-v4 and x86-64-v3. Every processor with the former has the latter.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct X86V4 {
-    pub v4: V4,
-    pub v3: X86V3,
-}
-
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-impl X86V4 {
-    fn try_new() -> Option<Self> {
-        Some(Self { v4: V4::try_new()?, v3: X86V3::try_new()? })
-    }
 }
 
 /// Whether a cast on the CPU takes about as long as copying the tensor to a GPU and the result back. It does on every
@@ -104,7 +86,7 @@ impl Isa {
 }
 
 /// An instruction set that no processor of the target has.
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 mod absent {
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Absent {}
@@ -159,8 +141,8 @@ impl Instructions for Baseline {
     }
 }
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-impl Instructions for V3 {
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+impl Instructions for X86V3 {
     const HAS_MASKS: bool = false;
     // More lines do not fit into the registers of casts that need many: with four, INT64 to FLOAT has 0.7 of the speed.
     const LINES: usize = 2;
@@ -176,8 +158,8 @@ impl Instructions for V3 {
     }
 }
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-impl Instructions for V4 {
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+impl Instructions for X86V4 {
     const HAS_MASKS: bool = true;
     const LINES: usize = 4;
 

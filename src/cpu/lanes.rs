@@ -17,40 +17,40 @@ macro_rules! operations {
 }
 
 /// Defines operations that are one instruction on two vectors.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 macro_rules! vector {
-    ($vector:ty; $($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
+    ($vector:ty; $($name:ident $intrinsic:ident $made:ty;)*) => {$(
         #[inline(always)]
         fn $name(self, a: $vector, b: $vector) -> $made {
-            self.$set().$intrinsic(a, b)
+            self.0.$intrinsic(a, b)
         }
     )*};
 }
 
 /// Defines operations that are one instruction on each of two pairs of vectors.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 macro_rules! vectors {
-    ($vector:ty; $($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
+    ($vector:ty; $($name:ident $intrinsic:ident $made:ty;)*) => {$(
         #[inline(always)]
         fn $name(self, a: [$vector; 2], b: [$vector; 2]) -> [$made; 2] {
-            [self.$set().$intrinsic(a[0], b[0]), self.$set().$intrinsic(a[1], b[1])]
+            [self.0.$intrinsic(a[0], b[0]), self.0.$intrinsic(a[1], b[1])]
         }
     )*};
 }
 
 /// Evaluates an expression for each of the two vectors of a group of 32-bit lanes.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 macro_rules! both {
     (|$($x:ident),+| $made:expr) => {
         [{ $(let $x = $x[0];)+ $made }, { $(let $x = $x[1];)+ $made }]
     };
 }
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx2;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx512;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod bytes;
 pub(crate) mod portable;
 
@@ -74,15 +74,9 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     type U32: Copy;
     type M16: Copy;
     type M32: Copy;
-    /// See [`for_f16`](Self::for_f16).
-    type ForF16: Lanes + 'static;
 
     /// Runs the loop `work`, compiled for the instruction set. `work` must be a closure that is always inlined.
     fn run(self, work: impl FnOnce());
-
-    /// The same lanes, for loops that are compiled with the instructions of [`f16_to_f32`](Self::f16_to_f32) and
-    /// [`load_f16`](Self::load_f16).
-    fn for_f16(self) -> Self::ForF16;
 
     /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only for `non_temporal::fill`,
     /// which ends with a fence.

@@ -49,9 +49,9 @@ pub(crate) fn loop_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'st
 fn new_loop(cast: &CodeCast, isa: Isa) -> Box<dyn CastLoop> {
     match isa {
         Isa::Portable => made(Baseline, cast),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         Isa::Avx2(simd) => made(simd, cast),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         Isa::Avx512(simd) => made(simd, cast),
     }
 }

@@ -1,7 +1,7 @@
 //! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
-//! The CPU path needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has
-//! them. From about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says
+//! The CPU path needs no device. With the feature `cpu-simd`, on by default, it uses AVX2 or AVX-512 on x86 processors
+//! that have them: AVX-512 from Intel's Ice Lake and AMD's Zen 4 on. From about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says
 //! otherwise. The bits are the same in all cases.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
@@ -31,21 +31,17 @@ macro_rules! with_number {
     };
 }
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod arch;
 mod cast_loop;
 mod code_cast;
 mod codes;
 mod convert;
 mod count;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod f16c;
 pub(crate) mod isa;
 mod lanes;
 mod loops;
 mod non_temporal;
 mod one_per_byte;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod pack;
 mod recipe;
 pub(crate) mod reference;
@@ -56,9 +52,11 @@ mod sign_rule;
 mod sink;
 mod source;
 mod table;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod unpack;
 mod word;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+mod x86;
 
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,8 @@ use std::hint::black_box;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::sync::OnceLock;
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use pulp::x86::{V3, V4};
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+use super::x86::{X86V3, X86V4};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The size of a cache line and of the longest vectors, in bytes.
@@ -173,17 +173,17 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
 }
 
 /// Copies `lines` to `destination`, half a line at a time.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(feature = "cpu-simd", target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
-pub(super) fn store_halves(_: V3, lines: &[Line], destination: &mut [Line]) {
+pub(super) fn store_halves(_: X86V3, lines: &[Line], destination: &mut [Line]) {
     use std::arch::x86_64::{__m256i, _mm256_stream_si256};
 
     for (line, place) in lines.iter().zip(destination) {
         let halves: [__m256i; 2] = zerocopy::transmute!(*line);
         let places: &mut [__m256i; 2] = zerocopy::transmute_mut!(place);
         for (half, place) in halves.into_iter().zip(places) {
-            // SAFETY: a V3 exists only if the processor has AVX2. The place is aligned, as its type says. `fill` ends
+            // SAFETY: an X86V3 exists only if the processor has AVX2. The place is aligned, as its type says. `fill` ends
             // with a fence, before anything else sees the place.
             unsafe { _mm256_stream_si256(place, half) };
         }
@@ -191,16 +191,16 @@ pub(super) fn store_halves(_: V3, lines: &[Line], destination: &mut [Line]) {
 }
 
 /// Copies `lines` to `destination`, a line at a time.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(feature = "cpu-simd", target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
-pub(super) fn store_lines(_: V4, lines: &[Line], destination: &mut [Line]) {
+pub(super) fn store_lines(_: X86V4, lines: &[Line], destination: &mut [Line]) {
     use std::arch::x86_64::{__m512i, _mm512_stream_si512};
 
     for (line, place) in lines.iter().zip(destination) {
         let place: &mut __m512i = zerocopy::transmute_mut!(place);
         let line: __m512i = zerocopy::transmute!(*line);
-        // SAFETY: a V4 exists only if the processor has AVX-512. The place is aligned, as its type says. `fill` ends
+        // SAFETY: an X86V4 exists only if the processor has AVX-512. The place is aligned, as its type says. `fill` ends
         // with a fence, before anything else sees the place.
         unsafe { _mm512_stream_si512(place, line) };
     }
@@ -244,13 +244,13 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
     destination.copy_from_slice(lines);
 }
 
-#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", miri)))]
-pub(super) fn store_halves(_: V3, lines: &[Line], destination: &mut [Line]) {
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", all(target_arch = "x86_64", miri))))]
+pub(super) fn store_halves(_: X86V3, lines: &[Line], destination: &mut [Line]) {
     store(lines, destination);
 }
 
-#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", miri)))]
-pub(super) fn store_lines(_: V4, lines: &[Line], destination: &mut [Line]) {
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", all(target_arch = "x86_64", miri))))]
+pub(super) fn store_lines(_: X86V4, lines: &[Line], destination: &mut [Line]) {
     store(lines, destination);
 }
 

@@ -5,18 +5,18 @@
 //! loop needs: if a part cannot be made, it tries the next recipe. [`InstructionSet::build`] makes the loop of a recipe
 //! without further choices. `src/cpu/tests/recipes.txt` has the recipe of each pair in words.
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx2;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx512;
 pub(crate) mod elements;
 pub(crate) mod kinds;
 pub(crate) mod lanes;
 mod portable;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod to_f16;
 #[cfg_attr(
-    not(any(target_arch = "x86", target_arch = "x86_64")),
+    not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))),
     allow(
         dead_code,
         reason = "other processors have no such instruction set yet; tests build its recipes in portable lanes"
@@ -26,7 +26,7 @@ mod vectors;
 
 #[cfg(test)]
 pub(crate) use portable::PortableRecipe;
-#[cfg(any(test, target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(test, all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 pub(crate) use vectors::VectorRecipe;
 
 use super::cast_loop::{CastLoop, CopyCodes, PackedFirst};

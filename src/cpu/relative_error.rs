@@ -95,10 +95,10 @@ impl Comparison {
 fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
     match isa {
         Isa::Portable => largest_on(Baseline, before, after),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx2(simd) => largest_on(simd.v3, before, after),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => largest_on(simd.v4, before, after),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx2(simd) => largest_on(simd, before, after),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx512(simd) => largest_on(simd, before, after),
     }
 }
 

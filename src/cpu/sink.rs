@@ -1,9 +1,9 @@
 //! Sinks encode: a sink asks a source for the numbers of a group of elements and makes codes of at most 16 bits.
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx512;
 mod clamp;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod convert_to_f16;
 mod e8m0;
 mod in_bytes;

@@ -1,15 +1,15 @@
 //! Tables for sources of at most 8 bits: the reference converts each code once, and loops look the results up.
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod byte;
 pub(crate) mod memory;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod nibble;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod numbers;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod register;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod shuffle;
 
 use crate::cpu::code_cast::CodeCast;

@@ -9,20 +9,18 @@ use std::collections::HashSet;
 
 use super::cast_loop::CastLoop;
 use super::convert::{CHUNK, LONG, head};
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::f16c::X86V3;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::isa::X86V4;
 use super::isa::{Baseline, Instructions, IsaName, is_fast};
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
 use super::non_temporal::LINE;
 use super::recipe::kinds::{SinkKind, SourceKind};
 use super::recipe::lanes::InVectors;
 use super::recipe::{InstructionSet, VectorRecipe};
 use super::reference::Reference;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+use super::x86::{X86V3, X86V4};
 use super::*;
 use crate::bits::packing::clear_pad;
 use crate::types::element::Kind;
@@ -184,10 +182,10 @@ fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
     let is_other = |recipe: &dyn InWords| ![own, MEMORY_TABLE].contains(&recipe.words().key);
     let loops = match isa {
         Isa::Portable => build(Baseline, Portable(Baseline), conversion, is_other),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx2(simd) => build(simd.v3, Avx2::<false>(simd), conversion, is_other),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => build(simd.v4, Avx512(simd.v4), conversion, is_other),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx2(simd) => build(simd, Avx2(simd), conversion, is_other),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx512(simd) => build(simd, Avx512(simd), conversion, is_other),
     };
     loops.into_iter().flatten().collect()
 }

@@ -1,34 +1,18 @@
 //! Sixteen elements at a time with AVX2: one vector of 16-bit lanes, or two vectors of 32-bit lanes.
 
 use bytemuck::cast;
-use pulp::core_arch::x86::{Avx, Avx2 as Intrinsics};
 
 use super::Lanes;
-use crate::cpu::arch::{__m128i, __m256, __m256i, _CMP_UNORD_Q};
 use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_NAN, F32_SIGN};
-use crate::cpu::f16c::X86V3;
 use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
+use crate::cpu::x86::{__m128i, __m256, __m256i, X86V3, count};
 
-/// With `WITH_F16C`, loops are compiled for F16C, too, and take a few nanoseconds more to enter. Without it, each
-/// conversion of FLOAT16 is a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx2<const WITH_F16C: bool = false>(pub X86V3);
+pub(crate) struct Avx2(pub X86V3);
 
-impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
-    #[inline(always)]
-    fn int(self) -> Intrinsics {
-        self.0.v3.avx2
-    }
-
-    #[inline(always)]
-    fn float(self) -> Avx {
-        self.0.v3.avx
-    }
-}
-
-impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
+impl Lanes for Avx2 {
     const COUNT: usize = 16;
     const GROUPS: usize = 8;
     const PACKS: bool = true;
@@ -37,62 +21,53 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     type U32 = [__m256i; 2];
     type M16 = __m256i;
     type M32 = [__m256i; 2];
-    type ForF16 = Avx2<true>;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
-        match WITH_F16C {
-            true => self.0.vectorize(work),
-            false => self.0.v3.run(work),
-        }
-    }
-
-    #[inline(always)]
-    fn for_f16(self) -> Avx2<true> {
-        Avx2(self.0)
+        self.0.run(work);
     }
 
     #[inline(always)]
     fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
-        self.0.v3.store_past_caches(lines, destination);
+        self.0.store_past_caches(lines, destination);
     }
 
     operations! {
         self;
-        load_u8(bytes: &[u8]) -> __m256i = self.int()._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));
+        load_u8(bytes: &[u8]) -> __m256i = self.0._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));
         load_u16(bytes: &[u8]) -> __m256i = read(bytes, 0);
         load_u16_to_unpack(bytes: &[u8]) -> __m256i =
-            self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(read(bytes, 0));
+            self.0._mm256_permute4x64_epi64_0213(read(bytes, 0));
         load_u32(bytes: &[u8]) -> [__m256i; 2] = [read(bytes, 0), read(bytes, 32)];
         splat_u16(a: u16) -> __m256i = splat_u16(a);
-        shl_u16(a: __m256i, bits: u32) -> __m256i = self.int()._mm256_sll_epi16(a, cast([u64::from(bits), 0]));
-        shr_u16(a: __m256i, bits: u32) -> __m256i = self.int()._mm256_srl_epi16(a, cast([u64::from(bits), 0]));
-        negative_u16(a: __m256i) -> __m256i = self.int()._mm256_srai_epi16::<15>(a);
-        select_u16(mask: __m256i, a: __m256i, b: __m256i) -> __m256i = self.int()._mm256_blendv_epi8(b, a, mask);
-        abs_i16(a: __m256i) -> __m256i = self.int()._mm256_abs_epi16(a);
-        negate_u16(a: __m256i, sign: __m256i) -> __m256i = self.int()._mm256_sign_epi16(a, sign);
+        shl_u16(a: __m256i, bits: u32) -> __m256i = self.0._mm256_sll_epi16(a, count(bits));
+        shr_u16(a: __m256i, bits: u32) -> __m256i = self.0._mm256_srl_epi16(a, count(bits));
+        negative_u16(a: __m256i) -> __m256i = self.0._mm256_sra_epi16(a, count(15));
+        select_u16(mask: __m256i, a: __m256i, b: __m256i) -> __m256i = self.0._mm256_blendv_epi8(b, a, mask);
+        abs_i16(a: __m256i) -> __m256i = self.0._mm256_abs_epi16(a);
+        negate_u16(a: __m256i, sign: __m256i) -> __m256i = self.0._mm256_sign_epi16(a, sign);
         splat_u32(a: u32) -> [__m256i; 2] = [splat_u32(a); 2];
-        min_u32(a: [__m256i; 2], b: u32) -> [__m256i; 2] = both!(|a| self.int()._mm256_min_epu32(a, splat_u32(b)));
+        min_u32(a: [__m256i; 2], b: u32) -> [__m256i; 2] = both!(|a| self.0._mm256_min_epu32(a, splat_u32(b)));
         shl_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a| self.int()._mm256_sll_epi32(a, cast([u64::from(BITS), 0])));
+            both!(|a| self.0._mm256_sll_epi32(a, count(BITS)));
         shr_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a| self.int()._mm256_srl_epi32(a, cast([u64::from(BITS), 0])));
+            both!(|a| self.0._mm256_srl_epi32(a, count(BITS)));
         sar_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a| self.int()._mm256_sra_epi32(a, cast([u64::from(BITS), 0])));
-        abs_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.int()._mm256_abs_epi32(a));
+            both!(|a| self.0._mm256_sra_epi32(a, count(BITS)));
+        abs_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.0._mm256_abs_epi32(a));
         select_u32(mask: [__m256i; 2], a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|mask, a, b| self.int()._mm256_blendv_epi8(b, a, mask));
+            both!(|mask, a, b| self.0._mm256_blendv_epi8(b, a, mask));
         add_f32(a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a, b| cast(self.float()._mm256_add_ps(cast(a), cast(b))));
+            both!(|a, b| cast(self.0._mm256_add_ps(cast(a), cast(b))));
         is_nan_f32(a: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a| cast(self.float()._mm256_cmp_ps::<_CMP_UNORD_Q>(cast(a), cast(a))));
-        i32_to_f32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| cast(self.float()._mm256_cvtepi32_ps(a)));
-        f32_to_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.float()._mm256_cvttps_epi32(cast(a)));
+            both!(|a| cast(self.0._mm256_cmpunord_ps(cast(a), cast(a))));
+        i32_to_f32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| cast(self.0._mm256_cvtepi32_ps(a)));
+        f32_to_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.0._mm256_cvttps_epi32(cast(a)));
         unpack(low: __m256i, high: __m256i) -> [__m256i; 2] =
-            [self.int()._mm256_unpacklo_epi16(low, high), self.int()._mm256_unpackhi_epi16(low, high)];
-        narrow(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packus_epi32(a[0], a[1]);
-        narrow_saturated(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packs_epi32(a[0], a[1]);
-        narrow_mask(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packs_epi32(a[0], a[1]);
+            [self.0._mm256_unpacklo_epi16(low, high), self.0._mm256_unpackhi_epi16(low, high)];
+        narrow(a: [__m256i; 2]) -> __m256i = self.0._mm256_packus_epi32(a[0], a[1]);
+        narrow_saturated(a: [__m256i; 2]) -> __m256i = self.0._mm256_packs_epi32(a[0], a[1]);
+        narrow_mask(a: [__m256i; 2]) -> __m256i = self.0._mm256_packs_epi32(a[0], a[1]);
     }
 
     #[inline(always)]
@@ -107,42 +82,42 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     }
     #[inline(always)]
     fn store_u16(self, interleaved: bool, codes: __m256i, bytes: &mut [u8]) {
-        let in_order = self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(codes);
+        let in_order = self.0._mm256_permute4x64_epi64_0213(codes);
         write(bytes, 0, if interleaved { in_order } else { codes });
     }
     #[inline(always)]
     fn store_bytes(self, bits: usize, from_bits: usize, codes: &[__m256i], bytes: &mut [u8]) {
-        let int = self.int();
+        let int = self.0;
         let mut packed = [splat_u16(0); 4];
         for i in 0..4 {
             let made = int._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
             packed[i] = match from_bits > 16 {
                 true => int._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
-                false => int._mm256_permute4x64_epi64::<0b11_01_10_00>(made),
+                false => int._mm256_permute4x64_epi64_0213(made),
             };
         }
         match bits {
-            2 => store::<2>(self.0.v3, packed, bytes),
-            4 => store::<4>(self.0.v3, packed, bytes),
-            6 => store::<6>(self.0.v3, packed, bytes),
-            _ => store::<8>(self.0.v3, packed, bytes),
+            2 => store::<2>(self.0, packed, bytes),
+            4 => store::<4>(self.0, packed, bytes),
+            6 => store::<6>(self.0, packed, bytes),
+            _ => store::<8>(self.0, packed, bytes),
         }
     }
 
     vector! {
         __m256i;
-        and_u16 int _mm256_and_si256 __m256i;
-        or_u16 int _mm256_or_si256 __m256i;
-        xor_u16 int _mm256_xor_si256 __m256i;
-        add_u16 int _mm256_add_epi16 __m256i;
-        sub_or_zero_u16 int _mm256_subs_epu16 __m256i;
-        min_u16 int _mm256_min_epu16 __m256i;
-        greater_u16 int _mm256_cmpgt_epi16 __m256i;
-        equal_u16 int _mm256_cmpeq_epi16 __m256i;
+        and_u16 _mm256_and_si256 __m256i;
+        or_u16 _mm256_or_si256 __m256i;
+        xor_u16 _mm256_xor_si256 __m256i;
+        add_u16 _mm256_add_epi16 __m256i;
+        sub_or_zero_u16 _mm256_subs_epu16 __m256i;
+        min_u16 _mm256_min_epu16 __m256i;
+        greater_u16 _mm256_cmpgt_epi16 __m256i;
+        equal_u16 _mm256_cmpeq_epi16 __m256i;
     }
     #[inline(always)]
     fn look_up_u16(self, table: [u8; 32], index: __m256i) -> __m256i {
-        let int = self.int();
+        let int = self.0;
         let [low, high]: [[u8; 16]; 2] = cast(table);
         // A shuffle uses four bits of each byte as an index, and gives 0 where the highest bit is set, as in the upper
         // byte of each lane.
@@ -153,7 +128,7 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     }
     #[inline(always)]
     fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {
-        let int = self.int();
+        let int = self.0;
         // Each lane has two indexes: that of the low byte of the power, and that of its high byte.
         let index = int._mm256_or_si256(int._mm256_mullo_epi16(below, splat_u16(0x0101)), splat_u16(0x0800));
         let power = int._mm256_shuffle_epi8(cast([powers; 2]), index);
@@ -166,44 +141,44 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
 
     vectors! {
         __m256i;
-        and_u32 int _mm256_and_si256 __m256i;
-        or_u32 int _mm256_or_si256 __m256i;
-        add_u32 int _mm256_add_epi32 __m256i;
-        sub_u32 int _mm256_sub_epi32 __m256i;
-        min_i32 int _mm256_min_epi32 __m256i;
-        max_i32 int _mm256_max_epi32 __m256i;
-        greater_i32 int _mm256_cmpgt_epi32 __m256i;
-        equal_u32 int _mm256_cmpeq_epi32 __m256i;
+        and_u32 _mm256_and_si256 __m256i;
+        or_u32 _mm256_or_si256 __m256i;
+        add_u32 _mm256_add_epi32 __m256i;
+        sub_u32 _mm256_sub_epi32 __m256i;
+        min_i32 _mm256_min_epi32 __m256i;
+        max_i32 _mm256_max_epi32 __m256i;
+        greater_i32 _mm256_cmpgt_epi32 __m256i;
+        equal_u32 _mm256_cmpeq_epi32 __m256i;
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m256i; 2], bits: u32) -> [__m256i; 2] {
         // This takes one instruction; a shift by one count for all lanes takes two.
-        both!(|a| self.int()._mm256_srlv_epi32(a, splat_u32(bits)))
+        both!(|a| self.0._mm256_srlv_epi32(a, splat_u32(bits)))
     }
     #[inline(always)]
     fn f64_to_i32(self, bytes: &[u8]) -> [__m256i; 2] {
         let mut four = [[0u8; 16]; 4];
         for i in 0..4 {
-            four[i] = cast(self.float()._mm256_cvttpd_epi32(cast(array::<32>(&bytes[32 * i..]))));
+            four[i] = cast(self.0._mm256_cvttpd_epi32(cast(array::<32>(&bytes[32 * i..]))));
         }
         [cast([four[0], four[1]]), cast([four[2], four[3]])]
     }
 
     #[inline(always)]
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m256i) -> [__m256i; 2] {
-        let halves: [__m128i; 2] = cast(self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(magnitude));
-        both!(|halves| cast(self.0.widen(halves)))
+        let halves: [__m128i; 2] = cast(self.0._mm256_permute4x64_epi64_0213(magnitude));
+        both!(|halves| cast(self.0._mm256_cvtph_ps(halves)))
     }
     #[inline(always)]
     fn load_f16(self, bytes: &[u8]) -> [__m256i; 2] {
         let halves = [array::<16>(bytes), array::<16>(&bytes[16..])];
-        let numbers = both!(|halves| cast(self.0.widen(cast(halves))));
+        let numbers = both!(|halves| cast(self.0._mm256_cvtph_ps(cast(halves))));
         let canonical = self.and_u32(numbers, self.splat_u32(F32_SIGN | F32_NAN));
         self.select_u32(self.is_nan_f32(numbers), canonical, numbers)
     }
     #[inline(always)]
     fn f16_to_i16(self, codes: __m256i) -> __m256i {
-        let int = self.int();
+        let int = self.0;
         let magnitude = int._mm256_and_si256(codes, splat_u16(F16_MAGNITUDE));
         let [low, high] = self.f16_halves(magnitude);
         let size = self.narrow(self.f32_to_i32(self.unpack(low, high)));
@@ -216,12 +191,12 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     fn store_f32_as_f64(self, a: [__m256i; 2], bytes: &mut [u8]) {
         let quarters: [[u8; 16]; 4] = cast(a);
         for i in 0..4 {
-            write(bytes, 32 * i, cast(self.float()._mm256_cvtps_pd(cast(quarters[i]))));
+            write(bytes, 32 * i, cast(self.0._mm256_cvtps_pd(cast(quarters[i]))));
         }
     }
     #[inline(always)]
     fn store_f32_as_i64<const SIGNED: bool>(self, a: [__m256i; 2], bytes: &mut [u8]) {
-        let int = self.int();
+        let int = self.0;
         // Magnitudes are limited to 2^63: its integer is the result for everything out of range. For unsigned integers,
         // the result from 2^64 on is 0. There the limit is 2^64, whose low 64 bits are 0.
         let limit = self.splat_u32((127 + 63) << 23);
@@ -249,7 +224,7 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     }
     #[inline(always)]
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
-        let int = self.int();
+        let int = self.0;
         // Reorders pairs of codes, so that the elements are in order after they are unpacked twice.
         let codes = int._mm256_permutevar8x32_epi32(read(source, 0), cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
         let magnitude = int._mm256_and_si256(codes, splat_u16(F16_MAGNITUDE));
@@ -266,20 +241,20 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
         let (sign, fail) = (self.unpack(zero, codes), self.unpack(zero, fail));
         for i in 0..2 {
             let value = int._mm256_sign_epi32(number[i], sign[i]);
-            let upper = int._mm256_or_si256(int._mm256_srai_epi32::<31>(value), fail[i]);
+            let upper = int._mm256_or_si256(int._mm256_sra_epi32(value, count(31)), fail[i]);
             write(bytes, 64 * i, int._mm256_unpacklo_epi32(value, upper));
             write(bytes, 64 * i + 32, int._mm256_unpackhi_epi32(value, upper));
         }
     }
 }
 
-impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
+impl Avx2 {
     /// The low and high halves of FLOAT16's magnitudes in binary32. They are wrong for ∞, NaN and subnormals.
     #[inline(always)]
     fn f16_halves(self, magnitude: __m256i) -> [__m256i; 2] {
-        let int = self.int();
-        let high = int._mm256_add_epi16(int._mm256_srli_epi16::<3>(magnitude), splat_u16((127 - 15) << 7));
-        [int._mm256_slli_epi16::<13>(magnitude), high]
+        let int = self.0;
+        let high = int._mm256_add_epi16(int._mm256_srl_epi16(magnitude, count(3)), splat_u16((127 - 15) << 7));
+        [int._mm256_sll_epi16(magnitude, count(13)), high]
     }
 
     /// The low and the high words of eight 64-bit elements.
@@ -288,9 +263,6 @@ impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
         let two = |at: usize| array::<16>(&bytes[at..]);
         // The instruction shuffles the lower and the upper halves of two vectors separately.
         let (first, second): (__m256, __m256) = (cast([two(0), two(32)]), cast([two(16), two(48)]));
-        [
-            cast(self.float()._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),
-            cast(self.float()._mm256_shuffle_ps::<0b11_01_11_01>(first, second)),
-        ]
+        [cast(self.0._mm256_shuffle_ps_even(first, second)), cast(self.0._mm256_shuffle_ps_odd(first, second))]
     }
 }

@@ -4,47 +4,35 @@
 pub(crate) mod pack;
 
 use bytemuck::cast;
-use pulp::core_arch::x86::{Avx512bw, Avx512f};
-use pulp::x86::V4;
 
 use super::{BOUND, Lanes, cut};
-use crate::cpu::arch::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 use crate::cpu::codes::F32_INFINITY;
 use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, splat_u8, store};
+use crate::cpu::x86::{__m256i, __m512i, __mmask16, __mmask32, DOWN, UP, X86V4, ZERO, count};
 
 #[derive(Clone, Copy)]
-pub(crate) struct Avx512(pub V4);
+pub(crate) struct Avx512(pub X86V4);
 
 impl Avx512 {
-    #[inline(always)]
-    pub(crate) fn wide(self) -> Avx512f {
-        self.0.avx512f
-    }
-
-    #[inline(always)]
-    pub(crate) fn short(self) -> Avx512bw {
-        self.0.avx512bw
-    }
-
     /// The bits of `a` where `mask` has ones, and those of `b` where it has zeros.
     #[inline(always)]
     pub(crate) fn select_bits(self, mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
-        self.wide()._mm512_or_si512(self.wide()._mm512_and_si512(mask, a), self.wide()._mm512_andnot_si512(mask, b))
+        self.0._mm512_or_si512(self.0._mm512_and_si512(mask, a), self.0._mm512_andnot_si512(mask, b))
     }
 
     /// The upper halves of 32-bit lanes.
     #[inline(always)]
     pub(crate) fn upper_halves(self, a: [__m512i; 2]) -> __m512i {
         let odd: [u16; 32] = std::array::from_fn(|i| 2 * i as u16 + 1);
-        self.short()._mm512_permutex2var_epi16(a[0], cast(odd), a[1])
+        self.0._mm512_permutex2var_epi16(a[0], cast(odd), a[1])
     }
 
     /// Restores the order after an instruction that packs each quarter of two vectors separately.
     #[inline(always)]
     pub(crate) fn in_order(self, packed: __m512i) -> __m512i {
-        self.wide()._mm512_permutexvar_epi64(cast([0u64, 2, 4, 6, 1, 3, 5, 7]), packed)
+        self.0._mm512_permutexvar_epi64(cast([0u64, 2, 4, 6, 1, 3, 5, 7]), packed)
     }
 }
 
@@ -73,16 +61,10 @@ impl Lanes for Avx512 {
     type U32 = [__m512i; 2];
     type M16 = __mmask32;
     type M32 = [__mmask16; 2];
-    type ForF16 = Self;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         self.0.run(work);
-    }
-
-    #[inline(always)]
-    fn for_f16(self) -> Self {
-        self
     }
 
     #[inline(always)]
@@ -92,37 +74,37 @@ impl Lanes for Avx512 {
 
     operations! {
         self;
-        load_u8(bytes: &[u8]) -> __m512i = self.short()._mm512_cvtepu8_epi16(cast(array::<32>(bytes)));
+        load_u8(bytes: &[u8]) -> __m512i = self.0._mm512_cvtepu8_epi16(cast(array::<32>(bytes)));
         load_u16(bytes: &[u8]) -> __m512i = read(bytes, 0);
         load_u16_to_unpack(bytes: &[u8]) -> __m512i = read(bytes, 0);
         load_u32(bytes: &[u8]) -> [__m512i; 2] = [read(bytes, 0), read(bytes, 64)];
         splat_u16(a: u16) -> __m512i = splat_u16(a);
-        shl_u16(a: __m512i, bits: u32) -> __m512i = self.short()._mm512_sllv_epi16(a, splat_u16(bits as u16));
-        shr_u16(a: __m512i, bits: u32) -> __m512i = self.short()._mm512_srlv_epi16(a, splat_u16(bits as u16));
-        negative_u16(a: __m512i) -> __mmask32 = self.short()._mm512_movepi16_mask(a);
+        shl_u16(a: __m512i, bits: u32) -> __m512i = self.0._mm512_sllv_epi16(a, splat_u16(bits as u16));
+        shr_u16(a: __m512i, bits: u32) -> __m512i = self.0._mm512_srlv_epi16(a, splat_u16(bits as u16));
+        negative_u16(a: __m512i) -> __mmask32 = self.0._mm512_movepi16_mask(a);
         select_u16(mask: __mmask32, a: __m512i, b: __m512i) -> __m512i =
-            self.short()._mm512_mask_blend_epi16(mask, b, a);
-        abs_i16(a: __m512i) -> __m512i = self.short()._mm512_abs_epi16(a);
+            self.0._mm512_mask_blend_epi16(mask, b, a);
+        abs_i16(a: __m512i) -> __m512i = self.0._mm512_abs_epi16(a);
         negate_u16(a: __m512i, sign: __m512i) -> __m512i =
-            self.short()._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a);
+            self.0._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a);
         look_up_u16(table: [u8; 32], index: __m512i) -> __m512i =
-            self.short()._mm512_permutexvar_epi16(index, self.short()._mm512_cvtepu8_epi16(cast(table)));
+            self.0._mm512_permutexvar_epi16(index, self.0._mm512_cvtepu8_epi16(cast(table)));
         splat_u32(a: u32) -> [__m512i; 2] = [cast([a; 16]); 2];
-        min_u32(a: [__m512i; 2], b: u32) -> [__m512i; 2] = both!(|a| self.wide()._mm512_min_epu32(a, cast([b; 16])));
-        shl_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_slli_epi32::<BITS>(a));
-        shr_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_srli_epi32::<BITS>(a));
-        sar_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_srai_epi32::<BITS>(a));
-        abs_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_abs_epi32(a));
+        min_u32(a: [__m512i; 2], b: u32) -> [__m512i; 2] = both!(|a| self.0._mm512_min_epu32(a, cast([b; 16])));
+        shl_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_sll_epi32(a, count(BITS)));
+        shr_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_srl_epi32(a, count(BITS)));
+        sar_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_sra_epi32(a, count(BITS)));
+        abs_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_abs_epi32(a));
         select_u32(mask: [__mmask16; 2], a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] =
-            both!(|mask, a, b| self.wide()._mm512_mask_blend_epi32(mask, b, a));
+            both!(|mask, a, b| self.0._mm512_mask_blend_epi32(mask, b, a));
         add_f32(a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] =
-            both!(|a, b| cast(self.wide()._mm512_add_ps(cast(a), cast(b))));
+            both!(|a, b| cast(self.0._mm512_add_ps(cast(a), cast(b))));
         is_nan_f32(a: [__m512i; 2]) -> [__mmask16; 2] =
-            both!(|a| self.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(cast(a), cast(a)));
-        i32_to_f32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| cast(self.wide()._mm512_cvtepi32_ps(a)));
-        f32_to_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_cvttps_epi32(cast(a)));
-        narrow(a: [__m512i; 2]) -> __m512i = self.in_order(self.short()._mm512_packus_epi32(a[0], a[1]));
-        narrow_saturated(a: [__m512i; 2]) -> __m512i = self.in_order(self.short()._mm512_packs_epi32(a[0], a[1]));
+            both!(|a| self.0._mm512_cmpunord_ps_mask(cast(a), cast(a)));
+        i32_to_f32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| cast(self.0._mm512_cvtepi32_ps(a)));
+        f32_to_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_cvttps_epi32(cast(a)));
+        narrow(a: [__m512i; 2]) -> __m512i = self.in_order(self.0._mm512_packus_epi32(a[0], a[1]));
+        narrow_saturated(a: [__m512i; 2]) -> __m512i = self.in_order(self.0._mm512_packs_epi32(a[0], a[1]));
         narrow_mask(a: [__mmask16; 2]) -> __mmask32 = __mmask32::from(a[0]) | __mmask32::from(a[1]) << 16;
     }
 
@@ -151,59 +133,59 @@ impl Lanes for Avx512 {
         // The compiler drops this narrowing together with the widening of `load_u8`.
         let mut packed = [splat_u8(0); 4];
         for i in 0..4 {
-            packed[i] = self.short()._mm512_cvtepi16_epi8(codes[i]);
+            packed[i] = self.0._mm512_cvtepi16_epi8(codes[i]);
         }
         match bits {
-            2 => store::<2>(*self.0, packed, bytes),
-            4 => store::<4>(*self.0, packed, bytes),
-            6 => store::<6>(*self.0, packed, bytes),
-            _ => store::<8>(*self.0, packed, bytes),
+            2 => store::<2>(self.0.v3, packed, bytes),
+            4 => store::<4>(self.0.v3, packed, bytes),
+            6 => store::<6>(self.0.v3, packed, bytes),
+            _ => store::<8>(self.0.v3, packed, bytes),
         }
     }
 
     vector! {
         __m512i;
-        and_u16 wide _mm512_and_si512 __m512i;
-        or_u16 wide _mm512_or_si512 __m512i;
-        xor_u16 wide _mm512_xor_si512 __m512i;
-        add_u16 short _mm512_add_epi16 __m512i;
-        sub_or_zero_u16 short _mm512_subs_epu16 __m512i;
-        min_u16 short _mm512_min_epu16 __m512i;
-        greater_u16 short _mm512_cmpgt_epi16_mask __mmask32;
-        equal_u16 short _mm512_cmpeq_epi16_mask __mmask32;
+        and_u16 _mm512_and_si512 __m512i;
+        or_u16 _mm512_or_si512 __m512i;
+        xor_u16 _mm512_xor_si512 __m512i;
+        add_u16 _mm512_add_epi16 __m512i;
+        sub_or_zero_u16 _mm512_subs_epu16 __m512i;
+        min_u16 _mm512_min_epu16 __m512i;
+        greater_u16 _mm512_cmpgt_epi16_mask __mmask32;
+        equal_u16 _mm512_cmpeq_epi16_mask __mmask32;
     }
     #[inline(always)]
     fn round_shift_u16(self, a: __m512i, below: __m512i, down: u32, _: [u8; 16]) -> __m512i {
         let shift = self.add_u16(below, splat_u16(down as u16));
         let one = splat_u16(1);
         // Half of the last place is one bit lower than the last place.
-        let half = self.short()._mm512_sllv_epi16(one, self.short()._mm512_sub_epi16(shift, one));
-        let odd = self.and_u16(self.short()._mm512_srlv_epi16(a, shift), one);
-        let sum = self.add_u16(self.add_u16(a, self.short()._mm512_sub_epi16(half, one)), odd);
-        self.short()._mm512_srlv_epi16(sum, shift)
+        let half = self.0._mm512_sllv_epi16(one, self.0._mm512_sub_epi16(shift, one));
+        let odd = self.and_u16(self.0._mm512_srlv_epi16(a, shift), one);
+        let sum = self.add_u16(self.add_u16(a, self.0._mm512_sub_epi16(half, one)), odd);
+        self.0._mm512_srlv_epi16(sum, shift)
     }
 
     vectors! {
         __m512i;
-        and_u32 wide _mm512_and_si512 __m512i;
-        or_u32 wide _mm512_or_si512 __m512i;
-        add_u32 wide _mm512_add_epi32 __m512i;
-        sub_u32 wide _mm512_sub_epi32 __m512i;
-        min_i32 wide _mm512_min_epi32 __m512i;
-        max_i32 wide _mm512_max_epi32 __m512i;
-        greater_i32 wide _mm512_cmpgt_epi32_mask __mmask16;
-        equal_u32 wide _mm512_cmpeq_epi32_mask __mmask16;
+        and_u32 _mm512_and_si512 __m512i;
+        or_u32 _mm512_or_si512 __m512i;
+        add_u32 _mm512_add_epi32 __m512i;
+        sub_u32 _mm512_sub_epi32 __m512i;
+        min_i32 _mm512_min_epi32 __m512i;
+        max_i32 _mm512_max_epi32 __m512i;
+        greater_i32 _mm512_cmpgt_epi32_mask __mmask16;
+        equal_u32 _mm512_cmpeq_epi32_mask __mmask16;
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
         // This takes one instruction; a shift by one count for all lanes takes two.
-        both!(|a| self.wide()._mm512_srlv_epi32(a, cast([bits; 16])))
+        both!(|a| self.0._mm512_srlv_epi32(a, cast([bits; 16])))
     }
     #[inline(always)]
     fn f64_to_i32(self, bytes: &[u8]) -> [__m512i; 2] {
         let mut four = [[0u8; 32]; 4];
         for i in 0..4 {
-            four[i] = cast(self.wide()._mm512_cvttpd_epi32(cast(read(bytes, 64 * i))));
+            four[i] = cast(self.0._mm512_cvttpd_epi32(cast(read(bytes, 64 * i))));
         }
         [cast([four[0], four[1]]), cast([four[2], four[3]])]
     }
@@ -212,15 +194,15 @@ impl Lanes for Avx512 {
     fn unpack(self, low: __m512i, high: __m512i) -> [__m512i; 2] {
         // The instruction interleaves each quarter separately.
         let order = cast([0u64, 4, 1, 5, 2, 6, 3, 7]);
-        let low = self.wide()._mm512_permutexvar_epi64(order, low);
-        let high = self.wide()._mm512_permutexvar_epi64(order, high);
-        [self.short()._mm512_unpacklo_epi16(low, high), self.short()._mm512_unpackhi_epi16(low, high)]
+        let low = self.0._mm512_permutexvar_epi64(order, low);
+        let high = self.0._mm512_permutexvar_epi64(order, high);
+        [self.0._mm512_unpacklo_epi16(low, high), self.0._mm512_unpackhi_epi16(low, high)]
     }
 
     #[inline(always)]
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m512i) -> [__m512i; 2] {
         let halves: [__m256i; 2] = cast(magnitude);
-        both!(|halves| cast(self.wide()._mm512_cvtph_ps(halves)))
+        both!(|halves| cast(self.0._mm512_cvtph_ps(halves)))
     }
     #[inline(always)]
     fn f16_to_i16(self, codes: __m512i) -> __m512i {
@@ -236,8 +218,8 @@ impl Lanes for Avx512 {
         let lost = self.add_u32(self.and_u32(a, self.splat_u32(0xff)), self.splat_u32(0xff));
         let cut = self.and_u32(self.or_u32(a, lost), self.splat_u32(!0xff));
         both!(|a, cut| {
-            let is_large = self.wide()._mm512_cmpgt_epu32_mask(a, cast([BOUND; 16]));
-            cast(self.wide()._mm512_cvtepu32_ps(self.wide()._mm512_mask_blend_epi32(is_large, a, cut)))
+            let is_large = self.0._mm512_cmpgt_epu32_mask(a, cast([BOUND; 16]));
+            cast(self.0._mm512_cvtepu32_ps(self.0._mm512_mask_blend_epi32(is_large, a, cut)))
         })
     }
     #[inline(always)]
@@ -247,7 +229,7 @@ impl Lanes for Avx512 {
         let upper = self.u64_to_f32::<SIGNED, UP>(bytes);
         // Where `lower` and `upper` differ, the integer lies between them. One of these two numbers is odd: `nearer`
         // with its lowest bit set.
-        let differs = both!(|lower, upper| self.wide()._mm512_xor_si512(lower, upper));
+        let differs = both!(|lower, upper| self.0._mm512_xor_si512(lower, upper));
         self.or_u32(nearer, self.and_u32(differs, self.splat_u32(1)))
     }
     #[inline(always)]
@@ -258,27 +240,27 @@ impl Lanes for Avx512 {
     fn store_f32_as_f64(self, a: [__m512i; 2], bytes: &mut [u8]) {
         let halves: [[u8; 32]; 4] = cast(a);
         for i in 0..4 {
-            write(bytes, 64 * i, cast(self.wide()._mm512_cvtps_pd(cast(halves[i]))));
+            write(bytes, 64 * i, cast(self.0._mm512_cvtps_pd(cast(halves[i]))));
         }
     }
     #[inline(always)]
     fn store_f32_as_i64<const SIGNED: bool>(self, a: [__m512i; 2], bytes: &mut [u8]) {
         let halves: [[u8; 32]; 4] = cast(a);
         for i in 0..4 {
-            let integers = self.0.avx512dq._mm512_cvttps_epi64(cast(halves[i]));
+            let integers = self.0._mm512_cvttps_epi64(cast(halves[i]));
             if SIGNED {
                 write(bytes, 64 * i, integers);
                 continue;
             }
             // Negative numbers and NaN are converted as for signed integers. From 2^64 on, the result is 0, because the
             // mask leaves the lane out.
-            let wide: __m512i = self.wide()._mm512_cvtepi32_epi64(cast(halves[i]));
-            let magnitude = self.wide()._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
-            let is_nan = self.wide()._mm512_cmpgt_epi64_mask(magnitude, cast([u64::from(F32_INFINITY); 8]));
-            let is_least = is_nan | self.0.avx512dq._mm512_movepi64_mask(wide);
-            let in_range = self.wide()._mm512_cmplt_epi64_mask(magnitude, cast([(127u64 + 64) << 23; 8]));
-            let unsigned = self.0.avx512dq._mm512_maskz_cvttps_epu64(in_range, cast(halves[i]));
-            write(bytes, 64 * i, self.wide()._mm512_mask_blend_epi64(is_least, unsigned, integers));
+            let wide: __m512i = self.0._mm512_cvtepi32_epi64(cast(halves[i]));
+            let magnitude = self.0._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
+            let is_nan = self.0._mm512_cmpgt_epi64_mask(magnitude, cast([u64::from(F32_INFINITY); 8]));
+            let is_least = is_nan | self.0._mm512_movepi64_mask(wide);
+            let in_range = self.0._mm512_cmplt_epi64_mask(magnitude, cast([(127u64 + 64) << 23; 8]));
+            let unsigned = self.0._mm512_maskz_cvttps_epu64(in_range, cast(halves[i]));
+            write(bytes, 64 * i, self.0._mm512_mask_blend_epi64(is_least, unsigned, integers));
         }
     }
     #[inline(always)]
@@ -287,11 +269,6 @@ impl Lanes for Avx512 {
     }
 }
 
-/// The direction in which a conversion rounds, in any floating-point mode and without floating-point exceptions.
-const DOWN: i32 = 0b1001;
-const UP: i32 = 0b1010;
-pub(crate) const ZERO: i32 = 0b1011;
-
 impl Avx512 {
     /// 64-bit integers to binary32, rounded in one direction.
     #[inline(always)]
@@ -299,9 +276,12 @@ impl Avx512 {
         let mut four = [[0u8; 32]; 4];
         for i in 0..4 {
             let integers = read(bytes, 64 * i);
-            four[i] = cast(match SIGNED {
-                true => self.0.avx512dq._mm512_cvt_roundepi64_ps::<DIRECTION>(integers),
-                false => self.0.avx512dq._mm512_cvt_roundepu64_ps::<DIRECTION>(integers),
+            four[i] = cast(match (SIGNED, DIRECTION) {
+                (true, ZERO) => self.0._mm512_cvt_roundepi64_ps_zero(integers),
+                (true, DOWN) => self.0._mm512_cvt_roundepi64_ps_down(integers),
+                (true, _) => self.0._mm512_cvt_roundepi64_ps_up(integers),
+                (false, ZERO) => self.0._mm512_cvt_roundepu64_ps_zero(integers),
+                (false, _) => self.0._mm512_cvt_roundepu64_ps_up(integers),
             });
         }
         [cast([four[0], four[1]]), cast([four[2], four[3]])]
@@ -311,6 +291,6 @@ impl Avx512 {
 /// The words that `index` chooses from the two vectors of `a`, and from those of `b`.
 #[inline(always)]
 fn both_of(l: Avx512, a: [__m512i; 2], b: [__m512i; 2], index: __m512i) -> [__m512i; 2] {
-    let wide = l.wide();
+    let wide = l.0;
     [wide._mm512_permutex2var_epi32(a[0], index, a[1]), wide._mm512_permutex2var_epi32(b[0], index, b[1])]
 }

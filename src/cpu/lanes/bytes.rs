@@ -5,8 +5,8 @@ use bytemuck::cast;
 use super::Lanes;
 use super::avx2::Avx2;
 use super::avx512::{self, Avx512};
-use crate::cpu::arch::{__m256i, __m512i};
 use crate::cpu::pack;
+use crate::cpu::x86::{__m256i, __m512i};
 
 /// Lanes whose vectors also have lanes of bytes.
 pub(crate) trait ByteLanes: Lanes {
@@ -38,26 +38,26 @@ pub(crate) trait ByteLanes: Lanes {
 impl ByteLanes for Avx2 {
     operations! {
         self;
-        look_up_u8(table: [u8; 16], index: __m256i) -> __m256i = self.0.v3.avx2._mm256_shuffle_epi8(pack::twice(table), index);
-        spread_by_8(a: __m256i) -> __m256i = self.0.v3.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(a);
+        look_up_u8(table: [u8; 16], index: __m256i) -> __m256i = self.0._mm256_shuffle_epi8(pack::twice(table), index);
+        spread_by_8(a: __m256i) -> __m256i = self.0._mm256_permute4x64_epi64_0213(a);
         spread_by_4(a: __m256i) -> __m256i =
-            self.0.v3.avx2._mm256_permutevar8x32_epi32(a, cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
+            self.0._mm256_permutevar8x32_epi32(a, cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
         interleaved_u8(a: __m256i, b: __m256i) -> [__m256i; 2] =
-            [self.0.v3.avx2._mm256_unpacklo_epi8(a, b), self.0.v3.avx2._mm256_unpackhi_epi8(a, b)];
+            [self.0._mm256_unpacklo_epi8(a, b), self.0._mm256_unpackhi_epi8(a, b)];
         interleaved_u16(a: __m256i, b: __m256i) -> [__m256i; 2] =
-            [self.0.v3.avx2._mm256_unpacklo_epi16(a, b), self.0.v3.avx2._mm256_unpackhi_epi16(a, b)];
+            [self.0._mm256_unpacklo_epi16(a, b), self.0._mm256_unpackhi_epi16(a, b)];
         store_pairs_of_6(a: [__m256i; 2], bytes: &mut [u8]) =
-            self.store_threes([pack::fours_of_6(self.0.v3, a[0]), pack::fours_of_6(self.0.v3, a[1])], bytes);
-        store_threes(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_threes(self.0.v3, a, bytes);
+            self.store_threes([pack::fours_of_6(self.0, a[0]), pack::fours_of_6(self.0, a[1])], bytes);
+        store_threes(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_threes(self.0, a, bytes);
         store_from_bytes<const BITS: usize>(codes: [__m256i; 4], bytes: &mut [u8]) =
-            pack::store::<BITS>(self.0.v3, codes, bytes);
-        unpack_6(source: &[u8], bytes: &mut [u8]) = pack::unpack_6(self.0.v3, source, bytes);
+            pack::store::<BITS>(self.0, codes, bytes);
+        unpack_6(source: &[u8], bytes: &mut [u8]) = pack::unpack_6(self.0, source, bytes);
     }
 
     #[inline(always)]
     fn store_nibbles(self, [a, b]: [__m256i; 2], bytes: &mut [u8]) {
-        let pairs = pack::halved(self.0.v3, 4, a, b);
-        pack::write(bytes, 0, self.0.v3.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(pairs));
+        let pairs = pack::halved(self.0, 4, a, b);
+        pack::write(bytes, 0, self.0._mm256_permute4x64_epi64_0213(pairs));
     }
 }
 
@@ -65,25 +65,24 @@ impl ByteLanes for Avx512 {
     operations! {
         self;
         look_up_u8(table: [u8; 16], index: __m512i) -> __m512i =
-            self.short()._mm512_shuffle_epi8(cast([table; 4]), index);
+            self.0._mm512_shuffle_epi8(cast([table; 4]), index);
         spread_by_8(a: __m512i) -> __m512i =
-            self.wide()._mm512_permutexvar_epi64(cast([0u64, 4, 1, 5, 2, 6, 3, 7]), a);
+            self.0._mm512_permutexvar_epi64(cast([0u64, 4, 1, 5, 2, 6, 3, 7]), a);
         spread_by_4(a: __m512i) -> __m512i = avx512::pack::in_order_of_two(self, a);
         interleaved_u8(a: __m512i, b: __m512i) -> [__m512i; 2] =
-            [self.short()._mm512_unpacklo_epi8(a, b), self.short()._mm512_unpackhi_epi8(a, b)];
+            [self.0._mm512_unpacklo_epi8(a, b), self.0._mm512_unpackhi_epi8(a, b)];
         interleaved_u16(a: __m512i, b: __m512i) -> [__m512i; 2] =
-            [self.short()._mm512_unpacklo_epi16(a, b), self.short()._mm512_unpackhi_epi16(a, b)];
+            [self.0._mm512_unpacklo_epi16(a, b), self.0._mm512_unpackhi_epi16(a, b)];
         store_pairs_of_6(a: [__m512i; 2], bytes: &mut [u8]) = avx512::pack::store_pairs_of_6(self, a, bytes);
         store_threes(a: [__m512i; 2], bytes: &mut [u8]) = avx512::pack::store_threes(self, a, bytes);
         store_from_bytes<const BITS: usize>(codes: [__m512i; 4], bytes: &mut [u8]) =
             avx512::pack::store_from_bytes::<BITS>(self, codes, bytes);
-        unpack_6(source: &[u8], bytes: &mut [u8]) = pack::unpack_6(*self.0, source, bytes);
+        unpack_6(source: &[u8], bytes: &mut [u8]) = pack::unpack_6(self.0.v3, source, bytes);
     }
 
     #[inline(always)]
     fn store_nibbles(self, [a, b]: [__m512i; 2], bytes: &mut [u8]) {
-        let pairs =
-            self.short()._mm512_packus_epi16(avx512::pack::paired(self, 4, a), avx512::pack::paired(self, 4, b));
+        let pairs = self.0._mm512_packus_epi16(avx512::pack::paired(self, 4, a), avx512::pack::paired(self, 4, b));
         avx512::write(bytes, 0, self.in_order(pairs));
     }
 }

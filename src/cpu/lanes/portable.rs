@@ -27,16 +27,10 @@ impl<I: Instructions + 'static> Lanes for Portable<I> {
     type U32 = u32;
     type M16 = bool;
     type M32 = bool;
-    type ForF16 = Self;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         self.0.run(work);
-    }
-
-    #[inline(always)]
-    fn for_f16(self) -> Self {
-        self
     }
 
     #[inline(always)]

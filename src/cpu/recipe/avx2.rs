@@ -5,12 +5,12 @@ use super::to_f16::ToF16;
 use super::{InstructionSet, SharedRecipe, VectorRecipe};
 use crate::cpu::cast_loop::{CastLoop, Steps};
 use crate::cpu::code_cast::CodeCast;
-use crate::cpu::f16c::X86V3;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::table::byte::ByteTable;
 use crate::cpu::table::nibble::NibbleTable;
 use crate::cpu::table::shuffle::ShuffleTable;
 use crate::cpu::unpack::Unpack6;
+use crate::cpu::x86::X86V3;
 
 /// A recipe of AVX2.
 pub(crate) enum Avx2Recipe {
@@ -52,11 +52,11 @@ impl InstructionSet for X86V3 {
 
     fn build(self, recipe: Avx2Recipe) -> Box<dyn CastLoop> {
         match recipe {
-            Avx2Recipe::Vector(vector) => vector.build(self.v3, Avx2::<false>(self)),
-            Avx2Recipe::ToF16(to_f16) => to_f16.build(Avx2::<true>(self)),
-            Avx2Recipe::Unpack6 => Box::new(Steps(Avx2::<false>(self), Unpack6)),
-            Avx2Recipe::NibbleTable(table) => table.build(Avx2::<false>(self)),
-            Avx2Recipe::ByteTable(table) => table.build(Avx2::<false>(self)),
+            Avx2Recipe::Vector(vector) => vector.build(self, Avx2(self)),
+            Avx2Recipe::ToF16(to_f16) => to_f16.build(Avx2(self)),
+            Avx2Recipe::Unpack6 => Box::new(Steps(Avx2(self), Unpack6)),
+            Avx2Recipe::NibbleTable(table) => table.build(Avx2(self)),
+            Avx2Recipe::ByteTable(table) => table.build(Avx2(self)),
             Avx2Recipe::ShuffleTable(table) => table.build(self),
         }
     }

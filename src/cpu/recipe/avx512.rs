@@ -7,7 +7,6 @@ use super::{InstructionSet, SharedRecipe, VectorRecipe};
 use crate::bits::reference::EncodeFloat;
 use crate::cpu::cast_loop::{CastLoop, Steps};
 use crate::cpu::code_cast::CodeCast;
-use crate::cpu::isa::X86V4;
 use crate::cpu::lanes::{avx2::Avx2, avx512::Avx512};
 use crate::cpu::sign_rule::ANY;
 use crate::cpu::sink::LowBits;
@@ -17,6 +16,7 @@ use crate::cpu::table::byte::ByteTable;
 use crate::cpu::table::nibble::NibbleTable;
 use crate::cpu::table::register::{RegisterLoop, RegisterTable};
 use crate::cpu::unpack::Unpack6;
+use crate::cpu::x86::X86V4;
 use crate::types::element::{BFLOAT16, BINARY16};
 use crate::types::layout::CodeLayout;
 
@@ -81,11 +81,11 @@ impl InstructionSet for X86V4 {
     }
 
     fn build(self, recipe: Avx512Recipe) -> Box<dyn CastLoop> {
-        let l = Avx512(self.v4);
+        let l = Avx512(self);
         match recipe {
-            Avx512Recipe::Vector(vector) => vector.build(self.v4, l),
+            Avx512Recipe::Vector(vector) => vector.build(self, l),
             Avx512Recipe::TruncateF32InAvx2(to) => {
-                let l = Avx2::<false>(self.v3);
+                let l = Avx2(self.v3);
                 with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, {
                     short_codes(l, F32Source, LowBits::<BITS>, CodeLayout::Packed)
                 })

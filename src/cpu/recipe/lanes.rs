@@ -101,7 +101,7 @@ macro_rules! with_float {
     (|$l:ident, $source:ident| $float:expr, F16<$subnormals:literal>, $made:expr) => {
         match $float {
             LongFloat::F16 => {
-                let ($l, $source) = ($l.for_f16(), F16::<$subnormals>);
+                let $source = F16::<$subnormals>;
                 $made
             }
             LongFloat::Bf16 => {
@@ -130,7 +130,7 @@ macro_rules! with_int {
         }))
     }};
 }
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(super) use with_int;
 
 impl InLanes {
@@ -155,7 +155,7 @@ impl InLanes {
     pub(super) fn build<L: Lanes + 'static>(self, l: L, layout: CodeLayout) -> Box<dyn CastLoop> {
         match self {
             Self::Round { from: RoundedFloat::F16 { subnormals }, to } => {
-                with_bool!(SUBNORMALS = subnormals, round(l.for_f16(), F16::<SUBNORMALS>, to, layout))
+                with_bool!(SUBNORMALS = subnormals, round(l, F16::<SUBNORMALS>, to, layout))
             }
             Self::Round { from: RoundedFloat::Bf16, to } => round(l, Bf16, to, layout),
             Self::Round { from: RoundedFloat::F32, to } => round(l, F32Source, to, layout),
@@ -291,8 +291,8 @@ impl InVectors {
                 })
             }
             Self::TruncateF8(from) => codes(l, from, LowBits::<16>),
-            Self::F16ToF32 => steps(l.for_f16(), F16ToFloat::<32>),
-            Self::F16ToF64 => steps(l.for_f16(), F16ToFloat::<64>),
+            Self::F16ToF32 => steps(l, F16ToFloat::<32>),
+            Self::F16ToF64 => steps(l, F16ToFloat::<64>),
             Self::F16ToInt64 { signed } => with_bool!(SIGNED = signed, steps(l, F16ToInt64::<SIGNED>)),
             Self::ToInt32(from) => {
                 with_float!(|l, source| from, F16<false>, steps(l, ToInt::<_, 32, true>(source)))

@@ -8,10 +8,10 @@ use crate::cpu::isa::{Baseline, Instructions, Isa};
 pub(super) fn multiply(isa: Isa, scales: &Scales<'_>, rows: &Rows, at: usize, numbers: &mut [u8]) {
     match isa {
         Isa::Portable => multiply_on(Baseline, scales, rows, at, numbers),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx2(simd) => multiply_on(simd.v3, scales, rows, at, numbers),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => multiply_on(simd.v4, scales, rows, at, numbers),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx2(simd) => multiply_on(simd, scales, rows, at, numbers),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx512(simd) => multiply_on(simd, scales, rows, at, numbers),
     }
 }
 

@@ -10,12 +10,12 @@ use super::round_in_16_bits::RoundingIn16Bits;
 use super::{ShortSink, Sink};
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeFloat, Hub};
-use crate::cpu::arch::__m512i;
 use crate::cpu::codes::{F16_MAGNITUDE, F64_MAN};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::lanes::avx512::{Avx512, ZERO, read};
+use crate::cpu::lanes::avx512::{Avx512, read};
 use crate::cpu::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO};
 use crate::cpu::source::{Codes16, F32Source, F64Source, Int, Source};
+use crate::cpu::x86::{__m512i, count};
 
 /// A source of 16-bit floats: its elements, or its numbers in BFLOAT16, rounded to odd. BFLOAT16 has at least two
 /// significand bits more than any destination, so that the second rounding gives the result of a single one.
@@ -41,7 +41,7 @@ impl Floats16 for F32Source {
 /// Rounds binary32 numbers to odd in their upper halves. The lower halves are undefined.
 #[inline(always)]
 fn odd_upper_half(l: Avx512, a: __m512i) -> __m512i {
-    let wide = l.wide();
+    let wide = l.0;
     let carry = wide._mm512_add_epi32(wide._mm512_and_si512(a, cast([0xffffu32; 16])), cast([0xffffu32; 16]));
     wide._mm512_or_si512(a, wide._mm512_and_si512(carry, cast([1u32 << 16; 16])))
 }
@@ -54,10 +54,10 @@ impl Floats16 for F64Source {
         let mut four = [[0u8; 32]; 4];
         for i in 0..4 {
             let a = read(bytes, 64 * i);
-            let is_cut = l.wide()._mm512_test_epi64_mask(a, cast([(1u64 << CUT) - 1; 8]));
-            let odd = l.wide()._mm512_mask_or_epi64(a, is_cut, a, cast([1u64 << CUT; 8]));
+            let is_cut = l.0._mm512_test_epi64_mask(a, cast([(1u64 << CUT) - 1; 8]));
+            let odd = l.0._mm512_mask_or_epi64(a, is_cut, a, cast([1u64 << CUT; 8]));
             // A number that is too large becomes the greatest number, because this rounds toward zero.
-            four[i] = cast(l.wide()._mm512_cvt_roundpd_ps::<ZERO>(cast(odd)));
+            four[i] = cast(l.0._mm512_cvt_roundpd_ps_zero(cast(odd)));
         }
         l.upper_halves([cast([four[0], four[1]]), cast([four[2], four[3]])])
     }
@@ -125,7 +125,7 @@ impl<S: Floats16, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftO
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let (normal, subnormal) = (self.normals.codes(l, magnitude), self.subnormals.look_up(l, magnitude));
         // One of the two codes is right, and the other is not greater.
-        let code = l.short()._mm512_max_epi16(normal, subnormal);
+        let code = l.0._mm512_max_epi16(normal, subnormal);
         let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
         signed::<_, BITS, SIGNS>(l, code, floats, is_nan, &self.to)
     }
@@ -158,20 +158,21 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
 
     #[inline(always)]
     fn codes(self, l: Avx512, _: Int<16, SIGNED, ODD>, bytes: &[u8]) -> __m512i {
-        let wide = l.wide();
+        let wide = l.0;
         let integers = l.load_u16(bytes);
         let magnitude = l.min_u16(if SIGNED { l.abs_i16(integers) } else { integers }, l.splat_u16(self.limit));
         // The lower and the upper integer of each pair are rounded separately. Their codes begin in the upper halves of
         // the sums.
-        let pairs = [wide._mm512_and_si512(magnitude, cast([0xffffu32; 16])), wide._mm512_srli_epi32::<16>(magnitude)];
+        let pairs =
+            [wide._mm512_and_si512(magnitude, cast([0xffffu32; 16])), wide._mm512_srl_epi32(magnitude, count(16))];
         let floats = l.i32_to_f32(pairs);
         let Shift { down, add, .. } = self.shift;
         let odd = l.and_u32(l.shr_by_u32(floats, down), l.splat_u32(1));
         let [lower, upper] = l.add_u32(l.add_u32(floats, l.splat_u32(add)), odd);
-        let sums = l.select_u16(0xaaaa_aaaa, upper, wide._mm512_srli_epi32::<16>(lower));
-        let code = l.short()._mm512_srav_epi16(sums, l.splat_u16(down as u16 - 16));
+        let sums = l.select_u16(0xaaaa_aaaa, upper, wide._mm512_srl_epi32(lower, count(16)));
+        let code = l.0._mm512_srav_epi16(sums, l.splat_u16(down as u16 - 16));
         // For the integer 0, `code` is negative.
-        let code = l.short()._mm512_max_epi16(code, l.splat_u16(0));
+        let code = l.0._mm512_max_epi16(code, l.splat_u16(0));
         if !SIGNED {
             return code;
         }
@@ -205,7 +206,7 @@ impl Shift {
         let bounded = l.min_u16(magnitude, l.splat_u16(self.limit as u16));
         let odd = l.and_u16(l.shr_u16(bounded, self.down), l.splat_u16(1));
         let sum = l.add_u16(l.add_u16(bounded, l.splat_u16(self.add as u16)), odd);
-        l.short()._mm512_srav_epi16(sum, l.splat_u16(self.down as u16))
+        l.0._mm512_srav_epi16(sum, l.splat_u16(self.down as u16))
     }
 }
 
@@ -292,12 +293,12 @@ impl MagnitudeTable {
     #[inline(always)]
     fn look_up(self, l: Avx512, magnitude: __m512i) -> __m512i {
         let bounded = l.min_u16(magnitude, l.splat_u16(self.greatest));
-        let bounded = l.short()._mm512_max_epi16(bounded, l.splat_u16(self.least));
+        let bounded = l.0._mm512_max_epi16(bounded, l.splat_u16(self.least));
         // The index is the number rounded down plus the number rounded up. It is even for a number with an entry of its
         // own, and odd for a number between two of these.
         let up = l.add_u16(bounded, l.splat_u16((1 << self.down) - 1));
         let index = l.add_u16(l.shr_u16(bounded, self.down), l.shr_u16(up, self.down));
         let [first, second] = self.words;
-        l.short()._mm512_permutex2var_epi16(cast(first), index, cast(second))
+        l.0._mm512_permutex2var_epi16(cast(first), index, cast(second))
     }
 }

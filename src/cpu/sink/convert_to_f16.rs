@@ -6,12 +6,11 @@ use bytemuck::cast;
 use super::Sink;
 use super::round::{RoundToBytes, Rounding, signed};
 use crate::bits::reference::{EncodeFloat, Hub};
-use crate::cpu::arch::{__m256i, __m512i};
 use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
-use crate::cpu::f16c::NEAREST;
 use crate::cpu::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use crate::cpu::sign_rule::KEPT;
 use crate::cpu::source::{Numbers, SignMagnitude};
+use crate::cpu::x86::{__m256i, __m512i};
 use crate::types::element::BINARY16;
 
 /// Rounding to FLOAT16. As with `Round`, it is the only rounding.
@@ -60,15 +59,15 @@ impl ConvertsToF16 for Avx512 {
     fn f16_codes(self, numbers: [__m512i; 2]) -> __m512i {
         cast(numbers.map(
             #[inline(always)]
-            |numbers| self.0.avx512f._mm512_cvtps_ph::<NEAREST>(cast(numbers)),
+            |numbers| self.0._mm512_cvtps_ph_nearest(cast(numbers)),
         ))
     }
 }
 
-impl ConvertsToF16 for Avx2<true> {
+impl ConvertsToF16 for Avx2 {
     #[inline(always)]
     fn f16_codes(self, [a, b]: [__m256i; 2]) -> __m256i {
-        let in_order = cast([self.0.narrow(cast(a)), self.0.narrow(cast(b))]);
-        self.0.v3.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(in_order)
+        let in_order = cast([self.0._mm256_cvtps_ph_nearest(cast(a)), self.0._mm256_cvtps_ph_nearest(cast(b))]);
+        self.0._mm256_permute4x64_epi64_0213(in_order)
     }
 }

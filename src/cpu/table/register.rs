@@ -5,17 +5,16 @@ mod pairs;
 
 use bytemuck::cast;
 use pairs::LookUpPairs;
-use pulp::x86::V4;
 
 use super::numbers::{NumberTable, NumberTo};
 use super::{Entries, entries};
-use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::pack::load;
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
+use crate::cpu::x86::{__m512i, X86V4, count};
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
@@ -207,7 +206,7 @@ impl RegisterTable {
 /// Looks up 32 codes in a table of 16-bit words.
 #[inline(always)]
 fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: __m512i) -> __m512i {
-    let simd = l.short();
+    let simd = l.0;
     let first = simd._mm512_permutex2var_epi16(a, codes, b);
     if FROM < 8 {
         return first;
@@ -227,7 +226,7 @@ fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: _
 /// is repeated in the next `TO` bits. From 8 bits, the bits above the result are undefined.
 #[inline(always)]
 fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: Words, codes: __m512i) -> __m512i {
-    let simd = l.short();
+    let simd = l.0;
     let found = simd._mm512_permutex2var_epi16(a, codes, b);
     if FROM < 8 {
         return found;
@@ -235,12 +234,12 @@ fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: 
     // A look-up uses six bits of a code. If a word has four codes, the other two bits choose one of them. If it has
     // two, one bit chooses between two look-ups, and the other bit a code.
     if TO <= 4 {
-        let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
+        let place = l.0._mm512_and_si512(simd._mm512_srl_epi16(codes, count(4)), splat_u16(0xc));
         return simd._mm512_srlv_epi16(found, place);
     }
     let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
     let other = simd._mm512_permutex2var_epi16(c, codes, d);
-    let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<3>(codes), splat_u16(8));
+    let place = l.0._mm512_and_si512(simd._mm512_srl_epi16(codes, count(3)), splat_u16(8));
     simd._mm512_srlv_epi16(simd._mm512_mask_blend_epi16(eighth, found, other), place)
 }
 
@@ -279,8 +278,8 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let simd = l.0;
         for group in 0..Self::GROUPS {
-            let codes = load::<FROM>(*simd, &source[bytes(FROM) * group..]);
-            let codes = simd.avx512bw._mm512_cvtepu8_epi16(codes);
+            let codes = load::<FROM>(simd.v3, &source[bytes(FROM) * group..]);
+            let codes = simd._mm512_cvtepu8_epi16(codes);
             let out = &mut destination[LANES / 8 * TO * group..];
             let found = |table: usize| found::<FROM>(l, self.0[table], codes);
             if TO == 16 {
@@ -318,7 +317,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
 
     #[inline(always)]
     fn group(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
-        let codes = l.0.avx512bw._mm512_cvtepu8_epi16(load::<FROM>(*l.0, source));
+        let codes = l.0._mm512_cvtepu8_epi16(load::<FROM>(l.0.v3, source));
         let upper = found::<FROM>(l, self.0[0], codes);
         let numbers = l.unpack(splat_u16(0), upper);
         match TO {
@@ -345,11 +344,11 @@ impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
 
 /// The 16-bit words of two vectors, interleaved.
 #[inline(always)]
-fn interleaved16(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
+fn interleaved16(simd: X86V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
     const TURNS: [[u16; 32]; 2] = turns();
     TURNS.map(
         #[inline(always)]
-        |turns| simd.avx512bw._mm512_permutex2var_epi16(a, cast(turns), b),
+        |turns| simd._mm512_permutex2var_epi16(a, cast(turns), b),
     )
 }
 
@@ -365,12 +364,11 @@ const fn turns() -> [[u16; 32]; 2] {
 
 /// The 32-bit words of two vectors, interleaved.
 #[inline(always)]
-fn interleaved32(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
+fn interleaved32(simd: X86V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
     let first: [u32; 16] = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
     let mut second = first;
     for i in 0..16 {
         second[i] += 8;
     }
-    let simd = simd.avx512f;
     [simd._mm512_permutex2var_epi32(a, cast(first), b), simd._mm512_permutex2var_epi32(a, cast(second), b)]
 }

@@ -15,12 +15,12 @@ use super::entries;
 use super::numbers::NumberTable;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
-use crate::cpu::f16c::X86V3;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::pack::{self as vector, Bytes, LANES};
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
+use crate::cpu::x86::{X86V3, count};
 
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
@@ -89,7 +89,7 @@ impl ShuffleTable {
 
     pub(crate) fn build(self, simd: X86V3) -> Box<dyn CastLoop> {
         let Self { form, tables } = self;
-        let l = Avx2::<false>(simd);
+        let l = Avx2(simd);
         match form {
             Form::From2(to) => {
                 with_number!(TO = to, To16OrMore { Bits16 16, UpperHalf UPPER_HALF, Extended EXTENDED }, {
@@ -153,7 +153,7 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookU
     fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {
         let mut codes = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
-            let loaded = vector::load::<FROM>(l.0.v3, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+            let loaded = vector::load::<FROM>(l.0, &source[4 * FROM * i..4 * FROM * (i + 1)]);
             let in_order = match FROM == CODE {
                 true => loaded,
                 false => l.and_u16(loaded, vector::splat_u8((1 << CODE) - 1)),
@@ -166,7 +166,7 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookU
         }
         let [low, high] = self.0.look_up::<CODE, TO>(l, codes);
         if TO < 16 {
-            return vector::store::<TO>(l.0.v3, low, destination);
+            return vector::store::<TO>(l.0, low, destination);
         }
         for (i, destination) in destination.chunks_exact_mut(Self::WRITTEN / VECTORS).enumerate() {
             let words = l.interleaved_u8(low[i], high[i]);
@@ -190,14 +190,14 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookU
 /// Puts interleaved words into the order of the elements.
 #[inline(always)]
 fn in_order(l: Avx2, [a, b]: [Bytes; 2]) -> [Bytes; 2] {
-    [l.0.v3.avx2._mm256_permute2x128_si256::<0x20>(a, b), l.0.v3.avx2._mm256_permute2x128_si256::<0x31>(a, b)]
+    [l.0._mm256_permute2x128_si256_low(a, b), l.0._mm256_permute2x128_si256_high(a, b)]
 }
 
 /// Extends integers of 16 bits to 32 bits.
 #[inline(always)]
 fn extended(l: Avx2, words: Bytes) -> [Bytes; 2] {
     let [low, high]: [[u8; 16]; 2] = cast(words);
-    [l.0.v3.avx2._mm256_cvtepi16_epi32(cast(low)), l.0.v3.avx2._mm256_cvtepi16_epi32(cast(high))]
+    [l.0._mm256_cvtepi16_epi32(cast(low)), l.0._mm256_cvtepi16_epi32(cast(high))]
 }
 
 /// Moves pairs of bytes so that three interleavings, of bytes, of words and of 32 bits, leave results in the order of
@@ -205,20 +205,20 @@ fn extended(l: Avx2, words: Bytes) -> [Bytes; 2] {
 #[inline(always)]
 fn spread_by_2(l: Avx2, codes: Bytes) -> Bytes {
     let even_first = vector::twice([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]);
-    l.spread_by_8(l.0.v3.avx2._mm256_shuffle_epi8(codes, even_first))
+    l.spread_by_8(l.0._mm256_shuffle_epi8(codes, even_first))
 }
 
 /// Stores the integer parts of numbers of less than 2³¹, and the least integer for ∞ and NaN.
 #[inline(always)]
 fn store_i64(l: Avx2, numbers: [Bytes; 2], bytes: &mut [u8]) {
-    let simd = l.0.v3.avx2;
+    let simd = l.0;
     for (value, bytes) in l.f32_to_i32(numbers).into_iter().zip(bytes.chunks_exact_mut(2 * LANES)) {
         // For ∞ and NaN, `value` is the least 32-bit integer. It becomes the upper half here, and the lower half
         // becomes zero.
         let is_special = simd._mm256_cmpeq_epi32(value, vector::splat_u32(1 << 31));
         let lower = simd._mm256_andnot_si256(is_special, value);
-        let sign = simd._mm256_srai_epi32::<31>(value);
-        let upper = simd._mm256_xor_si256(sign, simd._mm256_srli_epi32::<1>(is_special));
+        let sign = simd._mm256_sra_epi32(value, count(31));
+        let upper = simd._mm256_xor_si256(sign, simd._mm256_srl_epi32(is_special, count(1)));
         vector::write(bytes, 0, simd._mm256_unpacklo_epi32(lower, upper));
         vector::write(bytes, LANES, simd._mm256_unpackhi_epi32(lower, upper));
     }

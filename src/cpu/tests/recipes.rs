@@ -1,20 +1,20 @@
 //! Tests of recipes: they are those of the committed table, and they suit the conversion.
 
 pub(super) mod words;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod x86;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::*;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::bits::reference::EncodeFloat;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::cpu::recipe::avx2::Avx2Recipe;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::cpu::recipe::{SharedRecipe, kinds::SourceKind};
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::types::conversion::Encode;
 use words::{InWords, Words};
 
@@ -24,20 +24,20 @@ const TABLE: &str = include_str!("recipes.txt");
 /// The instruction sets that have recipes on this target: those of other processors are not compiled.
 const ISAS: &[(IsaName, &str)] = &[
     (IsaName::Portable, "portable"),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
     (IsaName::Avx2, "AVX2"),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
     (IsaName::Avx512, "AVX-512"),
 ];
 
 /// The recipe of a cast in words, whether or not this processor has the instruction set.
 pub(super) fn words(cast: &CodeCast, isa: IsaName) -> Words {
     match isa {
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         IsaName::Avx2 => X86V3::recipe(cast).words(),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         IsaName::Avx512 => X86V4::recipe(cast).words(),
-        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+        #[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
         IsaName::Avx2 | IsaName::Avx512 => Baseline::recipe(cast).words(),
         IsaName::Portable => Baseline::recipe(cast).words(),
     }
@@ -113,7 +113,7 @@ vectorises. table: every source code is converted once, and looked up. /byte: co
 }
 
 /// Other targets have some of the instruction sets only.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
 fn recipes_are_those_of_the_table() {
     let table = table();
@@ -121,7 +121,7 @@ fn recipes_are_those_of_the_table() {
 }
 
 /// The grid of portable code is that of the committed table on every target.
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 #[test]
 fn recipes_are_those_of_the_table() {
     let (_, grid) = (table().split_once("\nportable\n").map(|(legend, grid)| (legend.len(), grid.to_owned()))).unwrap();
@@ -143,7 +143,7 @@ fn recipe(from: Stored, to: Stored) -> String {
 }
 
 /// `tests/recipe.sh` names the two types of a pair in the environment, and this test prints the pair's recipe.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
 fn a_pair_is_printed_with_what_its_recipe_was_made_with() {
     if let Some(pair) = std::env::var_os("WGPU_CAST_RECIPE") {
@@ -189,7 +189,7 @@ AVX-512   R  table in AVX-512's registers: destination codes (src/cpu/table/regi
 
 /// Loops are compiled for some sign rules of each width. A destination with another rule is cast by the reference, not
 /// by a loop that makes wrong signs.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
 fn destinations_with_other_signs_go_by_the_reference() {
     use ElementType::*;
@@ -223,7 +223,7 @@ fn destinations_with_other_signs_go_by_the_reference() {
 /// Shuffle tables hold 16 bits for each source code: bits of the destination code, or of a float's number in binary32.
 /// Instructions convert such numbers to DOUBLE and to 32-bit integers, and to 64-bit integers if the numbers are less
 /// than 2³¹.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
 fn shuffle_tables_are_chosen_where_16_bits_say_all() {
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {

@@ -3,13 +3,13 @@
 use bytemuck::cast;
 
 use super::{Avx512, splat_u16, write};
-use crate::cpu::arch::__m512i;
+use crate::cpu::x86::__m512i;
 
 /// Stores 128 codes of `bits` bits, at most 8, from 16-bit lanes in the order of the elements. The bits above a code
 /// are zero.
 #[inline(always)]
 pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &mut [u8]) {
-    let short = l.short();
+    let short = l.0;
     let [a, b, c, d] = codes;
     let (first, second) = (short._mm512_packus_epi16(a, b), short._mm512_packus_epi16(c, d));
     match bits {
@@ -38,7 +38,7 @@ pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &m
 /// power of two, and adds the lower field.
 #[inline(always)]
 pub(crate) fn paired(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
-    l.short()._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
+    l.0._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
 }
 
 /// Stores codes of `BITS` bits, at most 8, from vectors with one code in each byte.
@@ -56,7 +56,7 @@ pub(crate) fn store_from_bytes<const BITS: usize>(l: Avx512, codes: [__m512i; 4]
 /// Fills `bytes` from vectors whose 16-bit lanes have two codes of `TO` bits each.
 #[inline(always)]
 pub(crate) fn store_pairs<const TO: usize>(l: Avx512, pairs: [__m512i; 4], bytes: &mut [u8]) {
-    let short = l.short();
+    let short = l.0;
     match TO {
         2 => {
             let [a, b, c, d] = pairs;
@@ -88,13 +88,13 @@ pub(crate) fn store_pairs<const TO: usize>(l: Avx512, pairs: [__m512i; 4], bytes
 #[inline(always)]
 pub(crate) fn in_order_of_two(l: Avx512, packed: __m512i) -> __m512i {
     let order: [u32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
-    l.wide()._mm512_permutexvar_epi32(cast(order), packed)
+    l.0._mm512_permutexvar_epi32(cast(order), packed)
 }
 
 /// Stores 128 codes of 6 bits. Each 16-bit lane has two codes in its low 12 bits; its other bits are zero.
 #[inline(always)]
 pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8]) {
-    store_threes(l, both!(|pairs| l.short()._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]))), bytes);
+    store_threes(l, both!(|pairs| l.0._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]))), bytes);
 }
 
 /// Stores the first three bytes of each four: 96 bytes.
@@ -102,10 +102,10 @@ pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8])
 pub(crate) fn store_threes(l: Avx512, fours: [__m512i; 2], bytes: &mut [u8]) {
     let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
     // Then three words of each quarter.
-    let [a, b] = both!(|fours| l.short()._mm512_shuffle_epi8(fours, cast([threes; 4])));
+    let [a, b] = both!(|fours| l.0._mm512_shuffle_epi8(fours, cast([threes; 4])));
     let first: [u32; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20];
     let second: [u32; 16] = [5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 3, 4, 7, 11, 15];
-    write(bytes, 0, l.wide()._mm512_permutex2var_epi32(a, cast(first), b));
-    let [half, _]: [[u8; 32]; 2] = cast(l.wide()._mm512_permutexvar_epi32(cast(second), b));
+    write(bytes, 0, l.0._mm512_permutex2var_epi32(a, cast(first), b));
+    let [half, _]: [[u8; 32]; 2] = cast(l.0._mm512_permutexvar_epi32(cast(second), b));
     bytes[64..96].copy_from_slice(&half);
 }

@@ -2,14 +2,13 @@
 //! codes, so that they are neither unpacked before nor packed into bytes after the look-ups.
 
 use bytemuck::cast;
-use pulp::x86::V4;
 
 use super::{BYTE, WordTables, found_small};
-use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::Step;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::pack::store_pairs;
 use crate::cpu::lanes::avx512::{Avx512, read, splat_u16};
+use crate::cpu::x86::{__m512i, X86V4, count};
 
 /// Codes in a vector.
 const CODES: usize = 64;
@@ -44,7 +43,7 @@ impl<const FROM: usize, const TO: usize, const STORED: usize> Step<Avx512> for L
             let first = found_small::<FROM, TO>(l, self.0[0], first);
             let mut second = found_small::<FROM, TO>(l, self.0[0], second);
             if FROM == 8 {
-                second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(STORED as u16));
+                second = l.0._mm512_sllv_epi16(second, splat_u16(STORED as u16));
             }
             // Takes the low `STORED` bits from the first code and the others from the second, then clears what is above
             // each of them.
@@ -59,10 +58,10 @@ impl<const FROM: usize, const TO: usize, const STORED: usize> Step<Avx512> for L
 /// The first and the second codes of the 32 pairs of vector `i`, in the low bits of 16-bit lanes. The bits above these
 /// codes belong to other codes.
 #[inline(always)]
-fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
+fn load<const FROM: usize>(simd: X86V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
     if FROM != 6 {
         let codes = read(bytes, 64 * i);
-        return [codes, simd.avx512bw._mm512_srli_epi16::<8>(codes)];
+        return [codes, simd._mm512_srl_epi16(codes, count(8))];
     }
     // Moves twelve bytes, which hold 16 codes, to each quarter. The last vector reads the last 64 bytes of the step and
     // skips 16 of them.
@@ -71,10 +70,10 @@ fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
     for word in 0..16 {
         words[word] += skipped;
     }
-    let codes = simd.avx512f._mm512_permutexvar_epi32(cast(words), read(bytes, 48 * i - 4 * skipped as usize));
+    let codes = simd._mm512_permutexvar_epi32(cast(words), read(bytes, 48 * i - 4 * skipped as usize));
     // In each 32 bits, two codes begin at bit 0 of the first word, and two at bit 4 of the second word.
     let bytes: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
-    let codes = simd.avx512bw._mm512_shuffle_epi8(codes, cast([bytes; 4]));
+    let codes = simd._mm512_shuffle_epi8(codes, cast([bytes; 4]));
     let (first, second) = (cast([[0u16, 4]; 16]), cast([[6u16, 10]; 16]));
-    [simd.avx512bw._mm512_srlv_epi16(codes, first), simd.avx512bw._mm512_srlv_epi16(codes, second)]
+    [simd._mm512_srlv_epi16(codes, first), simd._mm512_srlv_epi16(codes, second)]
 }

@@ -3,6 +3,7 @@
 use super::VECTORS;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::pack::{self as vector, Bytes};
+use crate::cpu::x86::count;
 
 /// Tables of 16 bytes. Their entries for a source code are added up.
 pub(super) struct Tables {
@@ -106,7 +107,7 @@ impl Tables {
         l: Avx2,
         codes: [Bytes; VECTORS],
     ) -> [[Bytes; VECTORS]; 2] {
-        let simd = l.0.v3.avx2;
+        let simd = l.0;
         let sides = if TO > 8 { 2 } else { 1 };
         let mut made = [[vector::splat_u8(0); VECTORS]; 2];
         if CODE <= 4 {
@@ -135,7 +136,7 @@ impl Tables {
                 );
             }
             for i in 0..VECTORS {
-                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitudes[i]), vector::splat_u8(0x0f));
+                let row = simd._mm256_and_si256(simd._mm256_srl_epi16(magnitudes[i], count(4)), vector::splat_u8(0x0f));
                 for side in 0..sides {
                     let first = simd._mm256_shuffle_epi8(vector::twice(self.first[side]), lower[i]);
                     let offset = simd._mm256_shuffle_epi8(vector::twice(self.offsets[side]), row);
@@ -183,7 +184,7 @@ impl Tables {
         codes: &[Bytes; VECTORS],
         made: &mut [[Bytes; VECTORS]; 2],
     ) {
-        let simd = l.0.v3.avx2;
+        let simd = l.0;
         let sides = if TO > 8 { 2 } else { 1 };
         for increment in increments {
             let first = vector::twice(increment.first);
