@@ -22,7 +22,7 @@
 //! | cast many tensors in few dispatches | [`Caster::many`]: [`Many`] |
 //! | record each dispatch yourself | [`Bound::dispatches`]: [`BoundDispatch`] |
 //! | compile kernels ahead, or test a device | [`Caster::warm_up`], [`Caster::self_test`]: [`Coverage`], [`SelfTestReport`] |
-//! | make the objects of a device yourself | [`Plan`] for a [`Placement`] of two [`Position`]s: [`PlannedDispatch`], [`PlannedBinding`] |
+//! | make the objects of a device yourself | [`Plan`] for a [`Placement`] of two [`Position`]s: [`PlannedDispatch`], [`PlannedBinding`]; [`PlannedSlice`] checks a slice |
 //! | bound or shape dispatches | [`PlanLimits`], [`PlanTuning`] with [`CodeLookup`]; both are [`PlanSettings`] |
 //! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::ValueType`], [`wgsl::Array`], [`wgsl::Table`] |
 //! | read a kernel | [`wgsl::kernel`]: [`wgsl::KernelVariant`], [`wgsl::Kernel`] |
@@ -54,7 +54,8 @@ pub mod wgsl;
 pub use bits::format::{FloatFormat, Specials};
 pub use bytes::Bytes;
 pub use plan::{
-    CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position, View,
+    CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, PlannedSlice,
+    Position, View,
 };
 pub use rules::onnx;
 pub use types::conversion::has_kernel;

@@ -16,23 +16,26 @@ rustup target list --installed 2>/dev/null | grep -q "$target" || rustup target 
 [ -d node_modules/binaryen ] || npm ci --ignore-scripts --no-audit --no-fund --silent ||
     not_run 'npm cannot install the packages (see above)'
 
-# Builds a module in target/glue/NAME; further arguments go to cargo.
+# Builds a module of a package in target/glue/NAME, in a profile; further arguments go to cargo.
 module() {
     glue=target/glue/$1
-    shift
-    cargo build --release --locked --quiet --target "$target" "$@"
-    cargo run --release --locked --quiet --package wgpu-cast-web-builder -- \
-        "target/$target/release/wgpu_cast_web.wasm" "$glue"
+    package=$2
+    profile=$3
+    shift 3
+    file=$(echo "$package" | tr - _)
+    cargo build --profile "$profile" --locked --quiet --target "$target" --package "$package" "$@"
+    cargo run --release --locked --quiet --package wgpu-cast-web-builder -- "target/$target/$profile/$file.wasm" "$glue"
     # Not --all-features: Chromium refuses what that writes.
     node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
         --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
-        "$glue/wgpu_cast_web_bg.wasm" -o "$glue/optimized.wasm"
-    mv "$glue/optimized.wasm" "$glue/wgpu_cast_web_bg.wasm"
+        "$glue/${file}_bg.wasm" -o "$glue/optimized.wasm"
+    mv "$glue/optimized.wasm" "$glue/${file}_bg.wasm"
 }
 
 rm -rf target/glue target/page target/npm
-module cpu --no-default-features
-module gpu
+module plans wgpu-cast-web-plans plans
+module cpu wgpu-cast-web release --no-default-features
+module gpu wgpu-cast-web release
 
 mkdir -p target/page
 cp -r page/. target/page/
@@ -42,6 +45,9 @@ for name in cpu gpu; do
 done
 
 mkdir -p target/npm
-cp npm/* target/glue/gpu/wgpu_cast_web.js target/glue/gpu/wgpu_cast_web.d.ts target/glue/gpu/wgpu_cast_web_bg.wasm target/npm/
+cp npm/* target/npm/
+for file in gpu/wgpu_cast_web plans/wgpu_cast_web_plans; do
+    cp "target/glue/$file.js" "target/glue/$file.d.ts" "target/glue/${file}_bg.wasm" target/npm/
+done
 cp ../../LICENSE-MIT ../../LICENSE-APACHE target/npm/
 node sizes.mjs target/page

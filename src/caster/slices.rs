@@ -1,9 +1,9 @@
 //! Where the two tensors of a cast lie. Each side has a type of its own, so that the sides cannot be swapped by
 //! accident.
 
-use crate::plan::{Offsets, Placement, Position};
+use crate::plan::{Offsets, Placement, PlannedSlice, Position};
 use crate::types::conversion::Conversion;
-use crate::types::error::{CastFault, Error, SliceFault};
+use crate::types::error::Error;
 use crate::types::side::Side;
 
 /// The tensor that a cast reads: a whole tensor in a slice of a buffer, or a part of a larger tensor. [`Position`] has
@@ -32,29 +32,14 @@ impl Slice<'_> {
 
     /// Checks that a slice holds `len` elements and lies in its buffer.
     fn check(&self, conversion: &Conversion, side: Side, len: u64, sentinel: bool) -> Result<(), Error> {
-        let (slice, first) = (self.slice, self.first);
-        let element_type = if side == Side::Source { conversion.from } else { conversion.to };
-        let sentinel = if sentinel { 4 } else { 0 };
-        let elements = first.unwrap_or(0).checked_add(len);
-        // If the size overflows, it is more than any slice has.
-        let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
-        let words = expected.next_multiple_of(4) + sentinel;
-        let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
-        let invalid = |fault| conversion.error(CastFault::Slice { side: Some(side), offset, fault });
-        let fits = if first.is_some() { found >= expected } else { found == expected || found == words };
-        if !fits {
-            return Err(invalid(SliceFault::Length { expected, found }));
-        }
-        // wgpu has checked that the slice lies in the buffer. But the last word of the slice may reach beyond the
-        // buffer's end.
-        let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
-        if end > size {
-            return Err(invalid(SliceFault::OutOfRange { end, size }));
-        }
-        if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(invalid(SliceFault::MissingUsage { usage: "STORAGE" }));
-        }
-        Ok(())
+        let buffer = self.slice.buffer();
+        let slice = PlannedSlice {
+            position: self.position(),
+            size: self.slice.size(),
+            buffer_size: buffer.size(),
+            has_storage: buffer.usage().contains(wgpu::BufferUsages::STORAGE),
+        };
+        slice.check_with(conversion, side, len, if sentinel { 4 } else { 0 })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::constants::Constants;
 use super::entry::vector;
-use super::{Access, Kernel, ParameterSpace, VIEW_RANK};
+use super::{Access, Composed, ParameterSpace, VIEW_RANK};
 use crate::bits::reference::{EncodeFloat, FloatMethod, Thresholds};
 use crate::types::conversion::{Carrier, Conversion, Decode, Encode};
 
@@ -141,9 +141,9 @@ impl Module {
         self.line("}");
     }
 
-    pub(super) fn finish(self, workgroup_size: u32, elements_per_invocation: u32) -> Kernel {
+    pub(super) fn finish(self, workgroup_size: u32, elements_per_invocation: u32) -> Composed {
         let wgsl = format!("{}\n{}{}", self.header, self.constants.text(), self.text);
-        Kernel { wgsl, workgroup_size, elements_per_invocation }
+        Composed { wgsl, workgroup_size, elements_per_invocation }
     }
 }
 

@@ -20,6 +20,10 @@ pub(crate) mod constants;
 mod entry;
 mod views;
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
 use compose::Module;
 use entry::Entry;
 pub(crate) use views::{BLOCK, Block, Window};
@@ -108,32 +112,77 @@ pub(crate) enum ParameterSpace {
     Counted,
 }
 
+/// What distinguishes a kernel from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    conversion: Conversion,
+    kind: KernelKind,
+    access: Access,
+    space: ParameterSpace,
+    lookup: CodeLookup,
+}
+
 /// A compute shader in WGSL, with the entry point `main`.
 ///
 /// Bind group 0 contains the source words (binding 0), the destination words (binding 1, read-write storage) and the
 /// parameters (binding 4, uniform). The source is read-only storage if the tensors are in two buffers, and read-write
 /// storage if they are in one. A kernel with one binding over both tensors has no binding 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// The text is composed when it is first asked for. Kernels are equal, and have equal hashes, if they are the same
+/// kernel of the same conversion. So a kernel is the key of its compiled pipeline, and an engine that has the pipeline
+/// needs no text.
+#[derive(Clone)]
 pub struct Kernel {
+    key: Key,
+    composed: OnceLock<Composed>,
+}
+
+/// The text of a kernel, and how it divides elements.
+#[derive(Clone, Debug)]
+struct Composed {
     wgsl: String,
     workgroup_size: u32,
     elements_per_invocation: u32,
 }
 
 impl Kernel {
+    fn composed(&self) -> &Composed {
+        self.composed.get_or_init(|| self.key.compose())
+    }
+
     /// The WGSL text, exactly as the device receives it.
     pub fn wgsl(&self) -> &str {
-        &self.wgsl
+        &self.composed().wgsl
     }
 
     /// Invocations per workgroup.
     pub fn workgroup_size(&self) -> u32 {
-        self.workgroup_size
+        self.composed().workgroup_size
     }
 
     /// The maximum number of elements that one invocation converts.
     pub fn elements_per_invocation(&self) -> u32 {
-        self.elements_per_invocation
+        self.composed().elements_per_invocation
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Kernel").field(&self.key).finish()
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
     }
 }
 
@@ -208,7 +257,7 @@ fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds>
     conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || lookup == CodeLookup::Computed)
 }
 
-/// Composes a kernel.
+/// The kernel of a conversion. Its text is composed when it is asked for.
 pub(crate) fn compose(
     conversion: &Conversion,
     kind: KernelKind,
@@ -216,10 +265,17 @@ pub(crate) fn compose(
     space: ParameterSpace,
     lookup: CodeLookup,
 ) -> Kernel {
-    match kind {
-        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, space, lookup),
-        KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access, space),
-        _ => views::view(conversion, kind, access, lookup),
+    Kernel { key: Key { conversion: *conversion, kind, access, space, lookup }, composed: OnceLock::new() }
+}
+
+impl Key {
+    fn compose(&self) -> Composed {
+        let &Self { ref conversion, kind, access, space, lookup } = self;
+        match kind {
+            KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, space, lookup),
+            KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access, space),
+            _ => views::view(conversion, kind, access, lookup),
+        }
     }
 }
 
@@ -230,7 +286,7 @@ fn units(
     access: Access,
     space: ParameterSpace,
     lookup: CodeLookup,
-) -> Kernel {
+) -> Composed {
     let mut entry = Entry::new(conversion, kind, access, lookup);
     entry.may_be_empty = space == ParameterSpace::Counted;
     let elements = entry.units.elements * entry.units.repeat;
@@ -248,7 +304,7 @@ fn units(
 }
 
 /// The kernel for any range of elements.
-fn edge(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace) -> Kernel {
+fn edge(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace) -> Composed {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word. Of 6-bit codes these are five whole ones and two parts.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };

@@ -9,7 +9,7 @@
 
 use super::compose::Module;
 use super::entry::{Entry, vector_of, word_of};
-use super::{Access, BLOCKS_SIZE, CodeLookup, Kernel, KernelKind, VIEW_SIZE};
+use super::{Access, BLOCKS_SIZE, CodeLookup, Composed, KernelKind, VIEW_SIZE};
 use crate::types::conversion::Conversion;
 
 /// How the rows kernel and the gathered kernel divide a row.
@@ -109,7 +109,7 @@ impl Block {
 }
 
 /// A kernel of a view.
-pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
+pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Composed {
     let bits = conversion.to.code_bits();
     let window = Window::new(conversion, access, lookup);
     let block = Block::new(conversion, access, lookup).filter(|_| kind == KernelKind::Transposed);

@@ -13,6 +13,7 @@ mod placement;
 #[cfg(feature = "wgpu")]
 mod resident;
 mod sizes;
+mod slice;
 #[cfg(all(test, feature = "wgpu"))]
 mod tests;
 mod view;
@@ -22,4 +23,5 @@ pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 pub use placement::{Placement, Position};
 #[cfg(feature = "wgpu")]
 pub use resident::*;
+pub use slice::PlannedSlice;
 pub use view::View;

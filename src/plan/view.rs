@@ -4,6 +4,7 @@ use super::limits::MOST_BYTES;
 use crate::kernel::VIEW_RANK;
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
+use crate::types::spec::CastSpec;
 
 /// The shape of a strided cast, and where its elements lie on both sides.
 ///
@@ -55,6 +56,17 @@ impl<'a> View<'a> {
     /// The number of elements between the lowest element of the destination that is written and element `0, 0, …`.
     pub fn destination_first(&self) -> u64 {
         first(self.shape, self.destination)
+    }
+
+    /// The number of elements from the lowest to the highest one that a cast of this view reads, and from the lowest to
+    /// the highest one that it writes. Both are 0 if the view has no elements.
+    ///
+    /// # Errors
+    /// As [`Plan::view`](crate::Plan::view) about strides and axes.
+    pub fn extents(&self, spec: &CastSpec) -> Result<[u64; 2], Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let (strided, _) = Strided::new(self, &conversion)?;
+        Ok([strided.source_extent, strided.destination_extent])
     }
 
     #[cfg(test)]

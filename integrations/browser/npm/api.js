@@ -1,55 +1,67 @@
-// What the package exports, for a way to load its module.
+// What the package exports, for ways to load its two modules: the whole one casts on the CPU and brings wgpu; the small one plans casts
+// and writes functions, and all that takes a GPUDevice is built on it.
 
-import * as module from './wgpu_cast_web.js';
+import * as plans from './wgpu_cast_web_plans.js';
 import { ARRAYS, codes, count, options as checked } from './arguments.js';
+import { castGpu } from './cast-gpu.js';
+import { Caster } from './caster.js';
+import { Functions } from './functions.js';
+import { plan } from './plans.js';
+import { casts } from './self-test.js';
+import { typeNamed } from './types.js';
 
 const OPTIONS = ['device', 'elements', 'saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
 const SETTINGS = ['device', 'thorough', 'every', 'progress', 'signal'];
 
-/** `hasGpu` is false where the module cannot reach a GPU. */
-export function api(load, { hasGpu = true } = {}) {
+/** What is loaded once, when it is first asked for. */
+function once(load) {
   let loading;
-  /** Loads the module once. */
-  const loaded = () => {
+  return () => {
     loading ??= load();
     return loading;
   };
+}
+
+/** `hasGpu` is false where the whole module cannot reach a GPU. */
+export function api(load, { hasGpu = true } = {}) {
+  const whole = once(async () => {
+    const module = await import('./wgpu_cast_web.js');
+    await load.whole(module);
+    return module;
+  });
+  const planning = once(() => load.plans(plans));
   let names;
   let opening;
 
   /** The type of a name, and its width. */
-  function named(name) {
+  function named(module, name) {
     names ??= JSON.parse(module.elementTypes());
-    const simple = (text) => String(text).toLowerCase().replaceAll(/[-_]/g, '');
-    if (typeof name !== 'string') throw new TypeError(`an element type is named by a string, got ${name}`);
-    const found = names.find((type) => [type.name, ...type.aliases].some((known) => known === simple(name)));
-    if (!found) throw new TypeError(`unknown element type ${JSON.stringify(name)}`);
-    return found;
+    return typeNamed(names, name);
   }
 
   /** Opens a device. One that fails on known codes is an error, unless it is wanted untested. */
-  async function open(untested) {
+  async function open(module, untested) {
     const none = !hasGpu ? 'in Node, casts run on the CPU' : !globalThis.navigator?.gpu ? 'there is no WebGPU here' : undefined;
     if (none) throw Object.assign(new Error(none), { name: 'NoAdapter' });
     return module.Gpu.open(untested);
   }
 
   /** The device for casts. A lost one is replaced. */
-  async function gpu() {
+  async function gpu(module) {
     const opened = await opening?.catch(() => undefined);
-    if (!opened || opened.lost) opening = open(false);
+    if (!opened || opened.lost) opening = open(module, false);
     return opening;
   }
 
   async function cast(source, from, to, given) {
     const { device = 'cpu', elements, ...options } = checked(given, OPTIONS);
-    await loaded();
-    const [source_type, target] = [named(from), named(to)];
-    const bytes = codes(source, source_type);
-    const count = elements ?? Math.floor((bytes.length * 8) / source_type.bits);
+    const module = await whole();
+    const [type, target] = [named(module, from), named(module, to)];
+    const bytes = codes(source, type);
+    const length = elements ?? Math.floor((bytes.length * 8) / type.bits);
     const result = device === 'gpu'
-      ? await (await gpu()).cast(source_type.name, bytes, count, target.name, options)
-      : module.castOnCpu(source_type.name, bytes, count, target.name, options);
+      ? await (await gpu(module)).cast(type.name, bytes, length, target.name, options)
+      : module.castOnCpu(type.name, bytes, length, target.name, options);
     const made = result.bytes;
     const losses = JSON.parse(result.losses);
     result.free();
@@ -58,14 +70,18 @@ export function api(load, { hasGpu = true } = {}) {
   }
 
   async function selfTest(given) {
-    const { device = 'cpu', thorough = false, every, progress, signal } = checked(given, SETTINGS);
-    await loaded();
-    const opened = device === 'gpu' ? await open(true) : undefined;
+    const isDevice = typeof given?.device?.createComputePipeline === 'function';
+    const settings = checked(isDevice ? { ...given, device: 'gpu' } : given, SETTINGS);
+    const { device = 'cpu', thorough = false, every, progress, signal } = settings;
+    const module = await whole();
+    if (isDevice) await planning();
+    const opened = device === 'gpu' && !isDevice ? await open(module, true) : undefined;
     const verifier = new module.Verifier(thorough, every);
+    const next = () => (isDevice ? casts(given.device, verifier) : opened ? verifier.nextOnGpu(opened) : verifier.nextOnCpu());
     try {
       for (;;) {
         signal?.throwIfAborted();
-        const more = opened ? await verifier.nextOnGpu(opened) : verifier.nextOnCpu();
+        const more = await next();
         const state = JSON.parse(verifier.state);
         if (!more) return { ...state, equal: state.mismatches.length === 0 };
         progress?.(state);
@@ -77,14 +93,24 @@ export function api(load, { hasGpu = true } = {}) {
     }
   }
 
+  /** A function of the small module, which is loaded first. */
+  const planned = (call) => async (...given) => {
+    await planning();
+    return call(...given);
+  };
+
   return {
     cast,
     selfTest,
+    createCaster: planned((device, settings) => new Caster(device, settings)),
+    plan: planned(plan),
+    functions: planned((prefix, settings) => new Functions(prefix, settings)),
+    castGpu: planned(castGpu),
     packedBytes: async (type, elements) => {
-      await loaded();
-      return module.packedBytes(named(type).name, count('elements', elements));
+      const module = await whole();
+      return module.packedBytes(named(module, type).name, count('elements', elements));
     },
-    elementTypes: async () => { await loaded(); return JSON.parse(module.elementTypes()); },
-    version: async () => { await loaded(); return module.version(); },
+    elementTypes: async () => JSON.parse((await whole()).elementTypes()),
+    version: async () => (await whole()).version(),
   };
 }

@@ -19,54 +19,94 @@ export const ARRAYS = {
 /** The type of values that a typed array of floats holds. Arrays of integers may also hold the codes of other types. */
 const FLOATS = { Float16Array: 'float16', Float32Array: 'float', Float64Array: 'double' };
 
-function wrong(name, expected, given) {
+export function wrong(name, expected, given) {
   return new TypeError(`${name} must be ${expected}, got ${described(given)}`);
 }
 
-function described(value) {
+export function described(value) {
   if (typeof value === 'string') return JSON.stringify(value);
   if (value === null || typeof value !== 'object') return String(value);
   return Array.isArray(value) ? 'an array' : (Object.prototype.toString.call(value).slice(8, -1));
 }
 
 /** The bytes of packed codes of a type. */
-export function codes(source, type) {
-  if (!ArrayBuffer.isView(source) || source instanceof DataView) throw wrong('source', 'a typed array', source);
+export function codes(source, type, expected = 'a typed array') {
+  if (!ArrayBuffer.isView(source) || source instanceof DataView) throw wrong('source', expected, source);
   const kind = described(source);
   const holds = FLOATS[kind];
   if (holds && holds !== type.name) throw new TypeError(`source must be packed codes of ${type.name}, got a ${kind} of ${holds}`);
   const bytes = type.bits >= 8 ? type.bits / 8 : 1;
   if (source.BYTES_PER_ELEMENT !== 1 && source.BYTES_PER_ELEMENT !== bytes) {
-    throw wrong('source', `packed codes of ${type.name} in elements of 1 or ${bytes} bytes`, source);
+    const allowed = bytes === 1 ? '1 byte' : `1 or ${bytes} bytes`;
+    throw wrong('source', `packed codes of ${type.name} in elements of ${allowed}`, source);
   }
   return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
 }
 
 /** The options in an object, which has no others. */
-export function options(given, known) {
+export function options(given, names) {
   if (given === undefined) return {};
-  if (given === null || typeof given !== 'object') throw wrong('options', 'an object', given);
-  for (const name of Object.keys(given)) {
-    if (!known.includes(name)) throw new TypeError(`unknown option ${JSON.stringify(name)}; there are ${known.join(', ')}`);
-  }
-  const { device, elements, saturate } = given;
-  if (device !== undefined && device !== 'cpu' && device !== 'gpu') throw wrong('device', "'cpu' or 'gpu'", device);
+  object('options', given);
+  known('the options', given, names);
+  const { device, elements } = given;
+  if (device !== undefined) choice('device', ['cpu', 'gpu'], device);
   if (elements !== undefined) count('elements', elements);
+  return castOptions(given);
+}
+
+/** The options of the cast itself. */
+export function castOptions(given) {
+  const { saturate, roundMode, int4Overflow, float4Nan } = given;
   if (saturate !== undefined && typeof saturate !== 'boolean') throw wrong('saturate', 'a boolean', saturate);
-  chosen('roundMode', ['up', 'down', 'nearest'], given);
-  chosen('int4Overflow', ['wrap', 'clamp'], given);
-  chosen('float4Nan', ['zero', 'max'], given);
+  if (roundMode !== undefined) choice('roundMode', ['up', 'down', 'nearest'], roundMode);
+  if (int4Overflow !== undefined) choice('int4Overflow', ['wrap', 'clamp'], int4Overflow);
+  if (float4Nan !== undefined) choice('float4Nan', ['zero', 'max'], float4Nan);
   return given;
 }
 
-function chosen(name, known, given) {
-  const value = given[name];
-  if (value === undefined || known.includes(value)) return;
-  throw wrong(name, known.map((each) => `'${each}'`).join(' or '), value);
+/** Checks that a value is an object. */
+export function object(name, given) {
+  if (given === null || typeof given !== 'object') throw wrong(name, 'an object', given);
+}
+
+/** Checks that an object has no properties but these. */
+export function known(name, given, names) {
+  for (const key of Object.keys(given)) {
+    if (names.includes(key)) continue;
+    const what = name === 'the options' ? 'option' : 'property';
+    const of = name === 'the options' ? '' : ` of ${name}`;
+    throw new TypeError(`unknown ${what} ${JSON.stringify(key)}${of}; there are ${names.join(', ')}`);
+  }
+}
+
+/** Checks that a value is one of some words. */
+export function choice(name, words, value) {
+  if (!words.includes(value)) throw wrong(name, words.map((word) => `'${word}'`).join(' or '), value);
+  return value;
 }
 
 /** A number of elements. */
 export function count(name, value) {
   if (!Number.isSafeInteger(value) || value < 0) throw wrong(name, 'a number of elements', value);
   return value;
+}
+
+/** A number of bytes. */
+export function bytes(name, value) {
+  if (!Number.isSafeInteger(value) || value < 0) throw wrong(name, 'a number of bytes', value);
+  return value;
+}
+
+/** Whole numbers, as an array of floats. */
+export function numbers(name, given) {
+  if (!Array.isArray(given) && !ArrayBuffer.isView(given)) throw wrong(name, 'an array of integers', given);
+  const all = Float64Array.from(given, Number);
+  const at = all.findIndex((number) => !Number.isSafeInteger(number));
+  if (at >= 0) throw wrong(`${name}[${at}]`, 'an integer', given[at]);
+  return all;
+}
+
+/** Whether a value is a buffer of a GPU. Node has no global class of them. */
+export function isBuffer(value) {
+  return typeof value === 'object' && value !== null && typeof value.mapAsync === 'function' && typeof value.usage === 'number';
 }

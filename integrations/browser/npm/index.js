@@ -1,6 +1,8 @@
-// The package in a browser: the module is loaded from the address of this file, which bundlers resolve.
+// The package in a browser or a worker: each module is loaded when it is needed, from the address of this file, which bundlers resolve.
 
-import init from './wgpu_cast_web.js';
 import { api } from './api.js';
 
-export const { cast, elementTypes, packedBytes, selfTest, version } = api(() => init());
+export const {
+  cast, castGpu, createCaster, elementTypes, functions, packedBytes, plan, selfTest, version,
+} = api({ whole: (module) => module.default(), plans: (module) => module.default() });
+export * from './errors.js';

@@ -4,6 +4,7 @@
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+import { node as casterInNode } from './caster.mjs';
 import { faults } from './faults.mjs';
 import { files, large } from './files.mjs';
 import { golden } from './golden.mjs';
@@ -71,6 +72,7 @@ const tests = [
   gpu && all && ['many, GPU', () => many({ browser, device: 'gpu' })],
   all && ['large', () => large({ browser, memory: () => { const end = watch(browser)(); return async () => `${end()} MiB more at most`; } })],
   ['package, Node', () => node(target)],
+  ['caster, Node', () => casterInNode(target, executable, all ? 1 : 29)],
   ['package, Vite', () => vite(target, browser, serve)],
   gpu && ['times', () => times({ browser })],
 ].filter(Boolean).filter(([name]) => !only || name.includes(only));

@@ -135,3 +135,78 @@ fn chunks_fill_bindings() {
         assert_eq!([size, size + 4].map(|size| first(10_241, offsets, size)), [79 * 128, 80 * 128]);
     }
 }
+
+/// Engines use kernels as the keys of their pipelines.
+#[test]
+fn kernels_of_equal_conversions_are_equal() {
+    use std::collections::HashSet;
+
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
+    let kernels = |spec: &CastSpec, len, settings: &PlanSettings| {
+        let plan = Plan::new(spec, len, &placement, settings).unwrap();
+        plan.kernels().iter().cloned().collect::<HashSet<_>>()
+    };
+    let settings = PlanSettings::default();
+    let long = kernels(&spec, 8195, &settings);
+    assert_eq!(long.len(), 2);
+    // `saturate` makes no difference for FLOAT16.
+    let options = CastOptions::default().with_saturate(false);
+    assert_eq!(kernels(&spec.with_options(options), 8195, &settings), long);
+    let short = kernels(&spec, 3, &settings);
+    assert!(short.len() == 1 && short.is_subset(&long));
+    let computed = PlanSettings { tuning: settings.tuning.with_lookup(CodeLookup::Computed), ..settings };
+    assert!(kernels(&spec, 8195, &computed).is_disjoint(&long));
+    let text: Vec<_> = short.iter().map(|kernel| (kernel.wgsl().to_owned(), kernel.workgroup_size())).collect();
+    assert_eq!(text, short.iter().map(|kernel| (kernel.clone().wgsl().to_owned(), 64)).collect::<Vec<_>>());
+}
+
+/// What `Prepared::bind` refuses in slices of wgpu, without a device.
+#[test]
+fn slices_are_checked_in_numbers() {
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::INT4);
+    let slice = |position, size| PlannedSlice { position, size, buffer_size: 64, has_storage: true };
+    let text = |slice: PlannedSlice, side| slice.check(&spec, side, 5).map_err(|error| error.to_string());
+    let (source, destination) = (Side::Source, Side::Destination);
+    let whole = slice(Position::whole(8), 20);
+    assert_eq!(text(whole, source), Ok(()));
+    // Three bytes, or whole words.
+    for size in [3, 4] {
+        assert_eq!(text(slice(Position::whole(60), size), destination), Ok(()));
+    }
+    assert_eq!(text(slice(Position::part(60, 1), 3), destination), Ok(()));
+    let error = |rest: &str| Err(format!("casting float to int4: {rest}"));
+    assert_eq!(
+        text(slice(Position::whole(8), 24), source),
+        error(
+            "the source slice needs 20 bytes to hold the cast's elements, got 24; a longer slice is given as \
+             Source::part(slice, 0)"
+        )
+    );
+    let end = |side: &str, offset: u64, end: u64| {
+        error(&format!(
+            "the elements in the {side} slice at byte {offset} end at byte {end} (in whole 32-bit words), but the \
+             buffer has 64 bytes"
+        ))
+    };
+    assert_eq!(text(slice(Position::whole(48), 20), source), end("source", 48, 68));
+    assert_eq!(text(slice(Position::whole(u64::MAX), 20), source), end("source", u64::MAX, u64::MAX));
+    assert_eq!(
+        text(slice(Position::part(0, u64::MAX), 64), source),
+        error(&format!("the source slice needs {} bytes to hold the cast's elements, got 64", u64::MAX - 7))
+    );
+    let unusable = PlannedSlice { has_storage: false, ..whole };
+    assert_eq!(text(unusable, source), error("the source buffer lacks the usage STORAGE"));
+    let strings = CastSpec::new(ElementType::STRING, ElementType::INT4);
+    let Err(Error::Cast { cause: CastFault::NoKernel, .. }) = whole.check(&strings, source, 5) else { panic!() };
+}
+
+#[test]
+fn views_tell_their_extents() {
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    let view = View::new(&[100, 60]).with_destination_strides(&[-128, 1]);
+    assert_eq!(view.extents(&spec), Ok([6000, 99 * 128 + 60]));
+    assert_eq!(View::new(&[3, 0]).extents(&spec), Ok([0, 0]));
+    let error = View::new(&[2, 2]).with_destination_strides(&[1, 1]).extents(&spec).unwrap_err();
+    assert_eq!(error.to_string(), "casting float to float16: the elements of the destination overlap along axis 0");
+}

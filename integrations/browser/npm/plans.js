@@ -1,0 +1,194 @@
+// Plans of casts: what crosses between JavaScript and the small module, and how it is read here.
+
+import * as module from './wgpu_cast_web_plans.js';
+import { bytes as byteCount, castOptions, choice, count, known, numbers, object } from './arguments.js';
+import { called } from './thrown.js';
+import { typeNamed } from './types.js';
+
+let types;
+
+/** The types by their numbers in the module. */
+function all() {
+  types ??= module.elementTypes().split('\n').map((line, number) => {
+    const [name, bits, ...aliases] = line.split(' ');
+    return { name, bits: Number(bits), aliases: aliases.filter(Boolean), number };
+  });
+  return types;
+}
+
+/** Types by the names as given: looking a name up takes longer than planning. */
+const names = new Map();
+
+/** The type of a name. */
+export function named(name) {
+  let type = names.get(name);
+  if (!type) {
+    type = typeNamed(all(), name);
+    names.set(name, type);
+  }
+  return type;
+}
+
+/** The packed bytes of so many elements. */
+export function packedBytes(type, elements) {
+  return module.packedBytes(type.number, elements);
+}
+
+/** The options as bits; `plans/src/lib.rs` says which. */
+export function optionBits(options) {
+  const { saturate = true, roundMode, int4Overflow, float4Nan } = options;
+  return (saturate ? 0 : 1) | (roundMode === 'down' ? 2 : 0) | (roundMode === 'nearest' ? 4 : 0)
+    | (int4Overflow === 'clamp' ? 8 : 0) | (float4Nan === 'max' ? 16 : 0);
+}
+
+/** The types and options of a cast as one number. */
+export function castCode(from, to, bits) {
+  return from.number | (to.number << 8) | (bits << 16);
+}
+
+export const OPTIONS = ['saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
+
+/** What every WebGPU device supports. */
+const LEAST = {
+  maxBufferSize: 268_435_456,
+  maxStorageBufferBindingSize: 134_217_728,
+  minStorageBufferOffsetAlignment: 256,
+  maxComputeWorkgroupsPerDimension: 65_535,
+};
+
+/** Limits, such as those of a device. One that is missing is that of every WebGPU device. */
+export function limitsOf(given, name = 'limits') {
+  object(name, given);
+  const limit = (key) => (given[key] === undefined ? LEAST[key] : byteCount(`${name}.${key}`, given[key]));
+  return Object.fromEntries(Object.keys(LEAST).map((key) => [key, limit(key)]));
+}
+
+/** The smaller limits. */
+export function within(limits, own) {
+  const pick = (key) => (key.startsWith('min') ? Math.max : Math.min)(limits[key], own[key]);
+  return Object.fromEntries(Object.keys(own).map((key) => [key, pick(key)]));
+}
+
+/** What suits software adapters and what suits GPUs, with what is given instead. */
+export function tuningOf(given = {}, software = false) {
+  object('tuning', given);
+  known('tuning', given, ['dispatchElements', 'blocksFrom', 'lookup']);
+  const { dispatchElements = Infinity, blocksFrom = software ? 8192 : undefined, lookup = software ? 'computed' : 'table' } = given;
+  if (dispatchElements !== Infinity) count('tuning.dispatchElements', dispatchElements);
+  if (blocksFrom !== undefined && blocksFrom !== Infinity) count('tuning.blocksFrom', blocksFrom);
+  choice('tuning.lookup', ['table', 'computed'], lookup);
+  return { dispatchElements, blocksFrom, lookup };
+}
+
+/** A planner of the module, which numbers the kernels that it plans with. */
+export function newPlanner(limits, { dispatchElements, blocksFrom = NaN, lookup }) {
+  return new module.Planner(Float64Array.of(...Object.values(limits)), dispatchElements, blocksFrom, lookup === 'table');
+}
+
+/** The elements of a cast: a number, or a view with a shape and strides. */
+export function layoutOf(given) {
+  if (typeof given !== 'object' || given === null) return { elements: count('elements', given) };
+  known('the view', given, ['shape', 'sourceStrides', 'destinationStrides']);
+  const shape = numbers('shape', given.shape);
+  shape.forEach((size, axis) => count(`shape[${axis}]`, size));
+  const strides = (name) => (given[name] === undefined ? undefined : numbers(name, given[name]));
+  return {
+    // A product that is too large is refused by the module.
+    elements: shape.reduce((product, size) => product * size, 1),
+    shape, sourceStrides: strides('sourceStrides'), destinationStrides: strides('destinationStrides'),
+  };
+}
+
+/** Plans a cast. `places` is what `plans/src/planner.rs` says. Returns the bytes of the plan. */
+export function planned(planner, code, { elements, shape, sourceStrides, destinationStrides }, places) {
+  return called(() => (shape
+    ? planner.planView(code, shape, sourceStrides, destinationStrides, places)
+    : planner.plan(code, elements, places)));
+}
+
+/** The numbers of elements from the lowest to the highest on both sides. */
+export function extents(code, { elements, shape, sourceStrides, destinationStrides }) {
+  return shape ? called(() => module.extents(code, shape, sourceStrides, destinationStrides)) : [elements, elements];
+}
+
+/** The numbers of each dispatch before the bytes of its parameters. */
+const HEAD = 9;
+
+/** Calls a function for each dispatch of a plan: its numbers, where they start, and its parameters. */
+export function eachDispatch(bytes, call) {
+  const head = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
+  for (let at = 0; at < head.length;) {
+    const [length, start] = [head[at + HEAD - 1], (at + HEAD) * 8];
+    call(head, at, bytes.subarray(start, start + length));
+    at += HEAD + length / 8;
+  }
+}
+
+/** How a dispatch binds. */
+export const [READ_ONLY, WRITABLE, SHARED] = [0, 1, 2];
+
+/** Planners by their settings, for `plan`. The oldest goes where there are many. */
+const planners = new Map();
+const MOST_PLANNERS = 8;
+
+function plannerOf(limits, tuning) {
+  const key = JSON.stringify([limits, tuning, tuning.dispatchElements === Infinity]);
+  let found = planners.get(key);
+  if (!found) {
+    if (planners.size >= MOST_PLANNERS) planners.delete(planners.keys().next().value);
+    found = { planner: newPlanner(limits, tuning), texts: [] };
+    planners.set(key, found);
+  }
+  return found;
+}
+
+const BUFFERS = ['two', 'one', 'allocations'];
+
+/** The numbers of a placement. */
+function placesOf(given = {}) {
+  object('placement', given);
+  known('placement', given, ['source', 'destination', 'buffers']);
+  const places = new Float64Array(12);
+  ['source', 'destination'].forEach((side, index) => {
+    const place = given[side] ?? {};
+    object(`placement.${side}`, place);
+    known(`placement.${side}`, place, ['offset', 'first']);
+    const { offset = 0, first } = place;
+    places[5 * index] = byteCount(`placement.${side}.offset`, offset);
+    places[5 * index + 1] = first === undefined ? -1 : count(`placement.${side}.first`, first);
+  });
+  places[10] = BUFFERS.indexOf(choice('placement.buffers', BUFFERS, given.buffers ?? 'two'));
+  return places;
+}
+
+/** A cast as data. */
+export function plan(from, to, elements, given = {}) {
+  object('options', given);
+  known('the options', given, ['limits', 'tuning', 'placement', ...OPTIONS]);
+  const { limits = {}, tuning, placement, ...options } = given;
+  castOptions(options);
+  const code = castCode(named(from), named(to), optionBits(options));
+  const layout = layoutOf(elements);
+  const places = placesOf(placement);
+  const { planner, texts } = plannerOf(limitsOf(limits), tuningOf(tuning));
+  const bytes = planned(planner, code, layout, places);
+  const [kernels, dispatches] = [new Map(), []];
+  eachDispatch(bytes, (head, at, parameters) => {
+    const number = head[at];
+    if (!kernels.has(number)) kernels.set(number, kernels.size);
+    const access = head[at + 3];
+    const bindings = [
+      { binding: 0, side: 'source', offset: head[at + 4], size: head[at + 5], readOnly: access === READ_ONLY },
+      { binding: 1, side: 'destination', offset: head[at + 6], size: head[at + 7], readOnly: false },
+    ];
+    dispatches.push({
+      kernel: kernels.get(number), workgroups: [head[at + 1], head[at + 2], 1], parameters,
+      bindings: access === SHARED ? bindings.slice(1) : bindings,
+    });
+  });
+  const text = (number) => {
+    texts[number] ??= planner.wgsl(number);
+    return texts[number];
+  };
+  return { kernels: [...kernels.keys()].map(text), dispatches };
+}

@@ -1,0 +1,148 @@
+// The bits of casts between buffers, in all places where tensors may lie. integrations/dawn compares every pair.
+
+import { after, assert, equal, filled, noise, onCpu, watched } from './tools.js';
+
+/** Elements of a type at a bit of bytes, as numbers: types of at most 32 bits. */
+function read(bytes, bits, first, count) {
+  return Array.from({ length: count }, (_, index) => {
+    let code = 0;
+    for (let bit = 0; bit < bits; bit += 1) {
+      const at = (first + index) * bits + bit;
+      code += ((bytes[at >> 3] >> (at & 7)) & 1) * 2 ** bit;
+    }
+    return code;
+  });
+}
+
+function write(bytes, bits, first, codes) {
+  codes.forEach((code, index) => {
+    for (let bit = 0; bit < bits; bit += 1) {
+      const at = (first + index) * bits + bit;
+      bytes[at >> 3] = (bytes[at >> 3] & ~(1 << (at & 7))) | ((Math.floor(code / 2 ** bit) & 1) << (at & 7));
+    }
+  });
+}
+
+function packed(bits, codes) {
+  const bytes = new Uint8Array(Math.ceil((bits * codes.length) / 8));
+  write(bytes, bits, 0, codes);
+  return bytes;
+}
+
+const BITS = {
+  float: 32, float16: 16, bfloat16: 16, float8e4m3fn: 8, int8: 8, int4: 4, float4e2m1: 4, float6e2m3: 6, int2: 2, int32: 32,
+};
+
+/** Source and destination in elements from the start of their buffers, and options. */
+const PLACES = [
+  ['aligned', { source: 0, destination: 0 }],
+  ['odd', { source: 3, destination: 5, parts: true }],
+  ['one buffer', { source: 1, destination: 5_001, parts: true, together: true }],
+];
+
+const PAIRS = [
+  ['float', 'float16'], ['float', 'float8e4m3fn'], ['float16', 'float8e4m3fn'], ['float8e4m3fn', 'float16'], ['float4e2m1', 'bfloat16'],
+  ['bfloat16', 'float6e2m3'], ['float6e2m3', 'float'], ['int4', 'float'], ['int8', 'int2'], ['int32', 'int8'],
+];
+
+/** Casts through a device that refuses queues, scopes and maps; the tests submit. */
+export async function placed({ web, device }) {
+  const { device: quiet, calls } = watched(device);
+  // The kernels of GPUs, also on software adapters.
+  const caster = await web.createCaster(quiet, { tuning: { blocksFrom: 0, lookup: 'table' } });
+  const elements = 3_003;
+  let casts = 0;
+  for (const [from, to] of PAIRS) {
+    const [source_bits, bits] = [BITS[from], BITS[to]];
+    for (const [name, { source, destination, parts, together }] of PLACES) {
+      const first = (index) => (parts ? { first: index } : {});
+      const before = [noise(Math.ceil(((source + elements) * source_bits) / 32) * 4, 3), noise(Math.ceil(((destination + elements) * bits) / 32) * 4, 5)];
+      // In one buffer, both tensors are parts of it.
+      if (together) before[1] = before[0] = noise(Math.max(...before.map((bytes) => bytes.length)) + 5_004 * 4 + 64, 7);
+      const start = together ? Math.ceil(((source + elements) * source_bits) / 128) * 16 : 0;
+      const buffers = together ? [filled(device, before[0])] : before.map((bytes) => filled(device, bytes));
+      const [input, output] = [buffers[0], buffers.at(-1)];
+      const codes = read(before[0], source_bits, source, elements);
+      const expected = before[1].slice();
+      const result = await onCpu(web, packed(source_bits, codes), from, to, { elements });
+      const at = together ? 1 : destination;
+      write(expected.subarray(start), bits, parts ? at : 0, read(result, bits, 0, elements));
+      if (!parts && bits < 8) expected[result.length - 1] = result.at(-1);
+      const cast = caster.prepare(from, to, elements);
+      const bound = cast.bind({ buffer: input, ...first(source) }, { buffer: output, offset: start, ...first(at) });
+      const found = await after(device, output, (encoder) => {
+        const pass = encoder.beginComputePass();
+        bound.recordInPass(pass);
+        pass.end();
+      });
+      const wrong = found.findIndex((byte, index) => byte !== expected[index]);
+      assert(wrong < 0, `${from} → ${to}, ${name}: byte ${wrong} is ${found[wrong]}, expected ${expected[wrong]}`);
+      casts += 1;
+    }
+  }
+  return `${casts} casts through a device without queue, scopes and maps: ${JSON.stringify(calls)}`;
+}
+
+/** A transposed matrix, and rows at a pitch, whose rest stays. */
+export async function views({ web, device }) {
+  const caster = await web.createCaster(watched(device).device);
+  const [rows, columns, pitch] = [60, 100, 128];
+  const values = Float32Array.from({ length: rows * columns }, (_, index) => Math.sin(index) * 300);
+  const before = noise(rows * pitch, 9);
+  const [source, destination] = [filled(device, new Uint8Array(values.buffer)), filled(device, before)];
+  const view = { shape: [rows, columns], sourceStrides: [1, rows], destinationStrides: [pitch, 1] };
+  const cast = await caster.prepareAsync('float', 'float8e4m3fn', view);
+  equal([cast.elements, cast.sourceBytes, cast.destinationBytes], [6000, 24_000, 59 * 128 + 100], 'sizes of a view');
+  const found = await after(device, destination, (encoder) => cast.bind(source, destination).record(encoder));
+  const codes = await onCpu(web, values, 'float', 'float8e4m3fn');
+  const expected = before.slice();
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) expected[row * pitch + column] = codes[column * rows + row];
+  }
+  equal(Array.from(found), Array.from(expected), 'a transposed view');
+  return 'transposed to rows at a pitch';
+}
+
+/** Kernels are compiled once; binds at multiples of 16 bytes need no others, and equal parameters are one block. */
+export async function once({ web, device }) {
+  const { device: quiet, calls } = watched(device);
+  const caster = await web.createCaster(quiet);
+  const cast = await caster.prepareAsync('float', 'bfloat16', 20_003);
+  const compiled = calls.createShaderModule;
+  await Promise.all([1, 2, 3].map(() => caster.prepareAsync('float', 'bfloat16', 20_003)));
+  caster.prepare('float', 'bfloat16', 20_003);
+  const [source, destination] = [filled(device, new Uint8Array(100_000)), filled(device, new Uint8Array(100_000))];
+  const bounds = [0, 16, 256, 4096].map((offset) => cast.bind({ buffer: source, offset }, { buffer: destination, offset }));
+  equal(calls.createShaderModule, compiled, 'kernels compiled after the first');
+  const made = calls.createBuffer;
+  cast.bind(source, destination);
+  equal(calls.createBuffer, made, 'buffers for parameters that are there');
+  equal(bounds[0].dispatches.map(({ workgroups }) => workgroups.length), [3, 3], 'dispatches of a cast');
+  // After the first recording the buffer of parameters is sealed, and others follow.
+  const many = Array.from({ length: 100 }, (_, index) => caster.prepare('float', 'bfloat16', index + 1).bind(source, destination));
+  assert(calls.createBuffer < made + 10, `${calls.createBuffer - made} buffers for 100 casts`);
+  const found = await after(device, destination, (encoder) => many.forEach((bound) => bound.record(encoder)));
+  equal(found.subarray(0, 4), new Uint8Array(4), 'the casts of zeros');
+  equal(caster.prepare('float', 'int8', 0).bind(source, source).dispatches, [], 'dispatches of no elements');
+  return `${compiled} kernels for all binds`;
+}
+
+/** What the device says of a buffer goes to the caller's scope only. */
+export async function scopes({ web, device }) {
+  const caster = await web.createCaster(device);
+  const [source, destination] = [filled(device, new Uint8Array(64)), filled(device, new Uint8Array(64))];
+  const cast = await caster.prepareAsync('float', 'float16', 16);
+  destination.destroy();
+  const uncaptured = [];
+  const listen = (event) => { uncaptured.push(event.error.message); };
+  device.addEventListener?.('uncapturederror', listen);
+  device.pushErrorScope('validation');
+  const encoder = device.createCommandEncoder();
+  cast.bind(source, destination).record(encoder);
+  device.queue.submit([encoder.finish()]);
+  const error = await device.popErrorScope();
+  device.removeEventListener?.('uncapturederror', listen);
+  assert(error?.message.includes('destroyed'), `a destroyed buffer: ${error?.message}`);
+  equal(uncaptured, [], 'errors outside the scope');
+  return 'a destroyed buffer in the caller\'s scope';
+}

@@ -1,0 +1,23 @@
+// Runs the tests on a device in Node, on Dawn. Arguments: the folder of the package, and every which pair the self-test casts.
+
+import { pathToFileURL } from 'node:url';
+import { create, globals } from 'webgpu';
+
+import { run } from './tests.js';
+
+const [folder, every] = process.argv.slice(2);
+const web = await import(pathToFileURL(`${folder}/node.js`));
+// Tests name its constants.
+Object.assign(globalThis, globals);
+// Dawn ends with this object, so it is kept.
+const gpu = create(['backend=vulkan']);
+const adapter = await gpu.requestAdapter();
+if (!adapter) {
+  console.error('NOT RUN: casts on a device in Node: Dawn accepts none of the adapters here');
+  process.exit(3);
+}
+const { vendor, architecture, description } = adapter.info;
+console.log(`Dawn in Node ${process.version}, ${[vendor, architecture, description].filter(Boolean).join(', ')}`);
+const passed = await run({ web, device: await adapter.requestDevice(), every: Number(every) }, console.log);
+// Dawn's threads would keep the process.
+process.exit(passed ? 0 : 1);

@@ -1,0 +1,69 @@
+// What is refused, by whole texts.
+
+import { equal, filled, thrown, watched } from './tools.js';
+
+export async function refused({ web, device }) {
+  const caster = await web.createCaster(watched(device).device);
+  const [buffer, other] = [filled(device, new Uint8Array(4096)), filled(device, new Uint8Array(4096))];
+  const copy = filled(device, new Uint8Array(4096), 0x8);
+  const cast = caster.prepare('float', 'int8', 1000);
+  const half = caster.prepare('float', 'float16', 1000);
+  const narrow = caster.prepare('float', 'int4', 5);
+  const same = caster.prepare('float', 'int32', 100);
+  const long = 'a longer slice is given as';
+  const rust = [
+    [() => cast.bind({ buffer, size: 4096 }, other), 'Slice', web.SliceError, `casting float to int8: the source slice needs 4000 bytes to hold the cast's elements, got 4096; ${long} Source::part(slice, 0)`],
+    [() => narrow.bind(buffer, { buffer: other, size: 8 }), 'Slice', web.SliceError, `casting float to int4: the destination slice needs 3 bytes to hold the cast's elements, got 8; ${long} Destination::part(slice, 0), which keeps the unused bits of the last byte instead of zeroing them`],
+    [() => cast.bind({ buffer, offset: 2 }, other), 'Slice', web.SliceError, 'casting float to int8: the source slice starts at byte 2, which is not a multiple of 4'],
+    [() => cast.bind({ buffer, offset: 4, first: 24 }, other), 'Slice', web.SliceError, 'casting float to int8: the source slice needs 4096 bytes to hold the cast\'s elements, got 4092'],
+    [() => cast.bind(buffer, { buffer: other, offset: 3100 }), 'Slice', web.SliceError, 'casting float to int8: the elements in the destination slice at byte 3100 end at byte 4100 (in whole 32-bit words), but the buffer has 4096 bytes'],
+    [() => cast.bind(buffer, copy), 'Slice', web.SliceError, 'casting float to int8: the destination buffer lacks the usage STORAGE'],
+    [() => same.bind(buffer, { buffer, offset: 4 }), 'Overlap', web.OverlapError, 'casting float to int32: the source at bytes 0..400 and the destination at bytes 4..404 of one buffer overlap; tensors of types of the same width must start at the same bit, or be apart'],
+    [() => caster.prepare('float', 'string', 3), 'NoKernel', web.NoKernelError, 'casting float to string is supported only on the CPU: strings have no GPU kernel'],
+    [() => caster.prepare('float', 'int8', 2 ** 53 - 1), 'Limit', web.LimitError, `casting float to int8 exceeds the limit max_buffer_size: 36028797018963964 needed, ${caster.limits.maxBufferSize} allowed`],
+    [() => caster.prepareAsync('float', 'int8', { shape: [2, 2], destinationStrides: [1, 1] }), 'Strides', web.StridesError, 'casting float to int8: the elements of the destination overlap along axis 0'],
+    [() => caster.prepare('float', 'int8', { shape: [2, 2], sourceStrides: [1] }), 'Strides', web.StridesError, 'casting float to int8: unsupported strided view: the numbers of strides and axes differ'],
+    [async () => (await web.functions('q')).decodeFour('float16'), 'ElementWidth', web.ElementWidthError, 'float16 elements have 16 bits, at most 8 are allowed'],
+    [() => web.functions('1'), 'WgslName', web.WgslNameError, undefined],
+    [() => web.plan('float', 'int8', 2 ** 40), 'Limit', web.LimitError, 'casting float to int8 exceeds the limit max_buffer_size: 4398046511104 needed, 268435456 allowed'],
+  ];
+  for (const [call, name, Class, message] of rust) {
+    const error = await thrown(call);
+    equal([error.name, error instanceof Class && error instanceof web.CastError], [name, true], `the class of ${error.stack}`);
+    if (message !== undefined) equal(error.message, message, 'the text');
+  }
+  const fields = await thrown(() => cast.bind({ buffer, offset: 2 }, other));
+  equal({ ...fields }, { from: 'float', to: 'int8', side: 'source', offset: 2, alignment: 4, fault: 'alignment' }, 'fields of an error');
+
+  const slices = 'there are buffer, offset, size, first';
+  const wrong = [
+    [() => web.createCaster({}), 'device must be a GPUDevice, got Object'],
+    [() => web.createCaster(device, { limit: {} }), 'unknown option "limit"; there are limits, tuning'],
+    [() => web.createCaster(device, { limits: { maxBufferSize: -1 } }), 'limits.maxBufferSize must be a number of bytes, got -1'],
+    [() => web.createCaster(device, { tuning: { lookup: 'none' } }), 'tuning.lookup must be \'table\' or \'computed\', got "none"'],
+    [() => caster.prepare('float9', 'int8', 1), 'unknown element type "float9"'],
+    [() => caster.prepare('float', undefined, 1), 'an element type is named by a string, got undefined'],
+    [() => caster.prepare('float', 'int8', 1.5), 'elements must be a number of elements, got 1.5'],
+    [() => caster.prepare('float', 'int8', { shape: [-1] }), 'shape[0] must be a number of elements, got -1'],
+    [() => caster.prepare('float', 'int8', { shape: 3 }), 'shape must be an array of integers, got 3'],
+    [() => caster.prepare('float', 'int8', { shape: [1], strides: [1] }), 'unknown property "strides" of the view; there are shape, sourceStrides, destinationStrides'],
+    [() => caster.prepare('float', 'int8', 1, { saturate: 1 }), 'saturate must be a boolean, got 1'],
+    [() => cast.bind(null, other), 'source must be a GPUBuffer or a slice of one, got null'],
+    [() => cast.bind(buffer, {}), 'destination.buffer must be a GPUBuffer, got undefined'],
+    [() => cast.bind({ buffer, offset: -4 }, other), 'source.offset must be a number of bytes, got -4'],
+    [() => cast.bind({ buffer, ofset: 4 }, other), `unknown property "ofset" of source; ${slices}`],
+    [() => half.bind(buffer, other).record({}), 'encoder must be a GPUCommandEncoder, got Object'],
+    [() => half.bind(buffer, other).recordInPass(), 'pass must be a GPUComputePassEncoder, got undefined'],
+    [() => web.plan('float', 'int8', 1, { placement: { buffers: 3 } }), "placement.buffers must be 'two' or 'one' or 'allocations', got 3"],
+    [() => web.functions(3), 'prefix must be a string, got 3'],
+    [async () => (await web.functions('q')).load('int4', 3), 'array must be a name, or { vectors: name }, got 3'],
+    [() => web.castGpu(device, 3, 'float', 'int8'), 'source must be a GPUBuffer, a slice of one or a typed array, got 3'],
+    [() => web.castGpu(device, Int32Array.of(1), 'int8', 'float'), 'source must be packed codes of int8 in elements of 1 byte, got Int32Array'],
+    [() => web.castGpu({}, Float32Array.of(1), 'float', 'int8'), 'device must be a GPUDevice, got Object'],
+  ];
+  for (const [call, message] of wrong) {
+    const error = await thrown(call);
+    equal([error.constructor.name, error.message], ['TypeError', message], 'a wrong argument');
+  }
+  return `${rust.length} refused casts, ${wrong.length} wrong arguments`;
+}

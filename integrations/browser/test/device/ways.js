@@ -1,0 +1,125 @@
+// The other ways in: plans as data, functions in kernels of one's own, one call, and the self-test.
+
+import { after, assert, equal, filled, onCpu, thrown, watched, COPY_SRC, STORAGE, UNIFORM } from './tools.js';
+
+function kernel(device, code) {
+  return device.createComputePipeline({ layout: 'auto', compute: { module: device.createShaderModule({ code }), entryPoint: 'main' } });
+}
+
+/** Records a plan by hand, as an engine does that makes all objects itself. */
+export async function plans({ web, device }) {
+  const elements = 10_003;
+  const values = Float32Array.from({ length: elements }, (_, index) => Math.tan(index));
+  const planned = await web.plan('float', 'bfloat16', elements, {
+    limits: device.limits, placement: { source: { offset: 256 }, destination: { offset: 6 } },
+  });
+  const again = await web.plan('float', 'bfloat16', elements, { placement: { destination: { offset: 6 } } });
+  equal(again.kernels.every((text) => planned.kernels.includes(text)), true, 'kernels of the same cast elsewhere');
+  const source = filled(device, new Uint8Array([...new Uint8Array(256), ...new Uint8Array(values.buffer)]));
+  const destination = filled(device, new Uint8Array(6 + 2 * elements));
+  const pipelines = planned.kernels.map((code) => kernel(device, code));
+  const found = await after(device, destination, (encoder) => {
+    const pass = encoder.beginComputePass();
+    for (const { kernel: index, workgroups, parameters, bindings } of planned.dispatches) {
+      const entries = bindings.map(({ binding, side, offset, size }) => (
+        { binding, resource: { buffer: side === 'source' ? source : destination, offset, size } }
+      ));
+      entries.push({ binding: 4, resource: { buffer: filled(device, parameters, UNIFORM) } });
+      pass.setPipeline(pipelines[index]);
+      pass.setBindGroup(0, device.createBindGroup({ layout: pipelines[index].getBindGroupLayout(0), entries }));
+      pass.dispatchWorkgroups(...workgroups);
+    }
+    pass.end();
+  });
+  const expected = await onCpu(web, values, 'float', 'bfloat16');
+  equal(found.findIndex((byte, index) => byte !== (index < 6 ? 0 : expected[index - 6] ?? 0)), -1, 'the first byte that differs');
+  const { dispatches: [{ bindings }] } = await web.plan('float', 'float16', 8, { placement: { destination: { offset: 4096 }, buffers: 'one' } });
+  equal(bindings, [{ binding: 1, side: 'destination', offset: 0, size: 4112, readOnly: false }], 'one binding over both tensors');
+  const allocations = await web.plan('float', 'float16', 8, { placement: { buffers: 'allocations' } });
+  equal(allocations.dispatches[0].bindings.map(({ readOnly }) => readOnly), [false, false], 'bindings of two allocations');
+  const parts = await web.plan('float', 'float16', 1 << 20, { tuning: { dispatchElements: 1 << 16 } });
+  equal(parts.dispatches.length, 16, 'dispatches of at most 65,536 elements');
+  return `${planned.dispatches.length} dispatches recorded by hand`;
+}
+
+/** The values of all functions of a few types, compiled by the device. */
+export async function functions({ web, device }) {
+  const written = await web.functions('q');
+  const decode = written.decodeWord('float8e4m3fn');
+  equal(decode, { name: 'q_float8e4m3fn_to_f32x4', result: 'vec4<f32>', arguments: ['u32'] }, 'a function');
+  const encode = written.encode('bfloat16');
+  equal(written.encode('float8e4m3fn', { saturate: false }).name, 'q_f32_to_float8e4m3fn_unsaturated', 'a name with an option');
+  equal(written.list.map(({ name }) => name), [
+    decode.name, 'q_float_to_bfloat16', encode.name, 'q_float_to_float8e4m3fn_unsaturated', 'q_f32_to_float8e4m3fn_unsaturated',
+  ], 'the list');
+  for (const type of ['int4', 'float6e2m3', 'float16', 'uint8']) {
+    for (const method of ['decode', 'decodeWord', 'decodeVector', 'encode', 'encodeWord', 'encodeVector', 'lane', 'withLane']) written[method](type);
+    written.load(type, 'words');
+    written.loadValue(type, 'words');
+    written.store(type, 'others');
+    written.storeValue(type, 'others', { int4Overflow: 'clamp' });
+    written.storeAtomic(type, 'atomics');
+    written.load(type, { vectors: 'fours' });
+  }
+  const table = written.decodeTable('float4e2m1');
+  equal([table.variable, table.bytes, table.lookUpWord.result], ['q_float4e2m1_to_f32_table', 2048, 'array<vec4<f32>, 2>'], 'a table');
+  equal(written.castTable('int4', 'float16').lookUp.name, 'q_int4_to_float16_look_up', 'a table of codes');
+  equal((await web.functions('h', { values: 'f16' })).decode('int8').result, 'f16', 'values of f16');
+  const codes = Uint8Array.from({ length: 256 }, (_, index) => index);
+  const [source, result] = [filled(device, codes), filled(device, new Uint8Array(1024))];
+  const pipeline = kernel(device, `${written.wgsl}
+    var<private> others: array<u32, 16>;
+    var<private> fours: array<vec4<u32>, 16>;
+    var<workgroup> atomics: array<atomic<u32>, 16>;
+    @group(0) @binding(0) var<storage, read> words: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> values: array<vec4<u32>>;
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+      values[id.x] = bitcast<vec4<u32>>(${decode.name}(words[id.x]));
+    }`);
+  const entries = [source, result].map((buffer, binding) => ({ binding, resource: { buffer } }));
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const found = await after(device, result, (encoder) => {
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+  });
+  equal(found, await onCpu(web, codes, 'float8e4m3fn', 'float'), 'all values of float8e4m3fn');
+  return `${written.list.length} functions in one kernel`;
+}
+
+/** One call for a cast, from an array, a buffer and a slice. */
+export async function castGpu({ web, device }) {
+  const values = Float32Array.of(1, 448, 465, NaN, -0);
+  const narrow = await web.castGpu(device, values, 'float', 'float8e4m3fn');
+  const wide = await web.castGpu(device, narrow, 'float8e4m3fn', 'float', { elements: 5 });
+  const last = await web.castGpu(device, { buffer: narrow, offset: 1, size: 3 }, 'float8e4m3fn', 'float16');
+  const read = async (buffer) => after(device, buffer, () => {});
+  equal(await read(narrow), Uint8Array.of(0x38, 0x7e, 0x7e, 0x7f, 0x80, 0, 0, 0), 'codes of float8e4m3fn');
+  equal(new Float32Array((await read(wide)).buffer), Float32Array.of(1, 448, 448, NaN, -0), 'their values');
+  equal((await read(last)).subarray(0, 6), Uint8Array.of(0, 0x5f, 0, 0x5f, 0, 0x7e), 'a slice');
+  const error = await thrown(() => web.castGpu(device, narrow, 'float8e4m3fn', 'float', { elements: 50 }));
+  equal([error.name, error.message], ['Slice', 'casting float8e4m3fn to float: the source slice needs 50 bytes to hold the cast\'s elements, got 8'], 'too many elements');
+  narrow.destroy();
+  const destroyed = await thrown(() => web.castGpu(device, narrow, 'float8e4m3fn', 'float'));
+  assert(destroyed instanceof web.DeviceError && destroyed.message.startsWith('casting float8e4m3fn to float: '), `${destroyed}`);
+  return 'an array, a buffer, a slice';
+}
+
+/** Difficult codes of every so many pairs, and a device that writes a wrong bit. */
+export async function selfTest({ web, device, every }) {
+  const { pairs, done, casts, elements, mismatches, equal: same } = await web.selfTest({ device, every });
+  equal([same, mismatches, done], [true, [], pairs], 'the self-test');
+  const faulty = new Proxy(device, {
+    get(target, name) {
+      const value = target[name];
+      if (name !== 'createShaderModule') return typeof value === 'function' ? value.bind(target) : value;
+      return ({ label, code }) => target.createShaderModule({ label, code: code.replaceAll('destination[', 'destination[1u ^ ') });
+    },
+  });
+  const wrong = await web.selfTest({ device: faulty, every: 300 });
+  assert(!wrong.equal && wrong.mismatches.length > 0, 'wrong kernels are not found');
+  return `${pairs} pairs, ${casts} casts of ${elements} elements, 0 differ; wrong kernels are found`;
+}
