@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds the page in target/page and the npm package in target/npm.
+# Builds the page in target/page and the npm package in target/npm. With --plans it builds only what of the package casts on devices of
+# the caller's own, in target/npm-plans.
 # Exit status: 3, NOT RUN, and stderr's last line says why.
 set -eu
 cd "$(dirname "$0")"
@@ -19,6 +20,7 @@ rustup target list --installed 2>/dev/null | grep -q "$target" || rustup target 
 # Builds a module of a package in target/glue/NAME, in a profile; further arguments go to cargo.
 module() {
     glue=target/glue/$1
+    rm -rf "$glue"
     package=$2
     profile=$3
     shift 3
@@ -32,11 +34,28 @@ module() {
     mv "$glue/optimized.wasm" "$glue/${file}_bg.wasm"
 }
 
-rm -rf target/glue target/page target/npm
+# Copies the files of the package and modules to a folder.
+package() {
+    folder=target/$1
+    shift
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cp npm/* ../../LICENSE-MIT ../../LICENSE-APACHE "$folder/"
+    for file in "$@"; do
+        cp "target/glue/$file.js" "target/glue/$file.d.ts" "target/glue/${file}_bg.wasm" "$folder/"
+    done
+}
+
 module plans wgpu-cast-web-plans plans
+if [ "${1:-}" = --plans ]; then
+    package npm-plans plans/wgpu_cast_web_plans
+    exit
+fi
 module cpu wgpu-cast-web release --no-default-features
 module gpu wgpu-cast-web release
+package npm gpu/wgpu_cast_web plans/wgpu_cast_web_plans
 
+rm -rf target/page
 mkdir -p target/page
 cp -r page/. target/page/
 for name in cpu gpu; do
@@ -44,10 +63,4 @@ for name in cpu gpu; do
     cp "target/glue/$name/wgpu_cast_web.js" "target/glue/$name/wgpu_cast_web_bg.wasm" "target/page/$name/"
 done
 
-mkdir -p target/npm
-cp npm/* target/npm/
-for file in gpu/wgpu_cast_web plans/wgpu_cast_web_plans; do
-    cp "target/glue/$file.js" "target/glue/$file.d.ts" "target/glue/${file}_bg.wasm" target/npm/
-done
-cp ../../LICENSE-MIT ../../LICENSE-APACHE target/npm/
 node sizes.mjs target/page

@@ -1,14 +1,15 @@
 #!/bin/sh
 # Compares every cast with the CPU path on every GPU stack that this machine can offer, and prints a table of the stacks:
-#     tests/stacks/run.sh [--suites] [STACK...]
+#     tests/stacks/run.sh [--suites] [--every=N] [STACK...]
 # Without names all stacks are tried, in this order:
 #     vulkan gl metal dx12            the adapter that wgpu prefers on this backend, with the drivers as installed
 #     swiftshader                     wgpu on SwiftShader, which swiftshader.sh downloads
 #     mesa                            wgpu on the llvmpipe of a newer Mesa, which mesa.sh downloads
-#     dawn dawn-swiftshader dawn-mesa plans on Dawn with its compiler tint: integrations/dawn/run.sh on these drivers
+#     dawn dawn-swiftshader dawn-mesa the npm package on Dawn with its compiler tint: integrations/dawn/run.sh on these drivers
 #     msl                             the kernels in Metal's language, run as C++: msl.sh
 #     hlsl                            the kernels in Direct3D's language, compiled by DXC and FXC, run as Vulkan's: hlsl.sh
-# The stacks of wgpu run `wgpu-cast verify`. With --suites they also run the suite `device`, which takes much longer.
+# The stacks of wgpu run `wgpu-cast verify`. With --suites they also run the suite `device`, which takes much longer. With --every=N
+# those of Dawn cast each Nth pair only.
 # What this machine cannot run is printed as NOT RUN with the reason; it is no failure.
 # Exit status: 0, everything that ran is equal; 1, a result differs or a step failed: no further stack is run then;
 # 2, an unknown stack; 3, nothing ran.
@@ -19,18 +20,21 @@ export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 
 all='vulkan gl metal dx12 swiftshader mesa dawn dawn-swiftshader dawn-mesa msl hlsl'
 suites=false
+every=--every=1
 chosen=''
 for argument in "$@"; do
-    case " $all --suites " in
-        *" $argument "*) ;;
-        *)
-            echo "unknown stack $argument; there are: $all" >&2
-            exit 2
-            ;;
-    esac
     case $argument in
         --suites) suites=true ;;
-        *) chosen="$chosen $argument" ;;
+        --every=*) every=$argument ;;
+        *)
+            case " $all " in
+                *" $argument "*) chosen="$chosen $argument" ;;
+                *)
+                    echo "unknown stack $argument; there are: $all" >&2
+                    exit 2
+                    ;;
+            esac
+            ;;
     esac
 done
 
@@ -133,9 +137,9 @@ for stack in ${chosen:-$all}; do
         gl) wgpu_stack gl gl without_vulkan ;;
         swiftshader) wgpu_stack swiftshader vulkan tests/stacks/swiftshader.sh ;;
         mesa) wgpu_stack mesa vulkan tests/stacks/mesa.sh ;;
-        dawn) check dawn plans integrations/dawn/run.sh ;;
-        dawn-swiftshader) check "$stack" plans tests/stacks/swiftshader.sh integrations/dawn/run.sh backend=vulkan ;;
-        dawn-mesa) check "$stack" plans tests/stacks/mesa.sh integrations/dawn/run.sh backend=vulkan ;;
+        dawn) check dawn casts integrations/dawn/run.sh "$every" ;;
+        dawn-swiftshader) check "$stack" casts tests/stacks/swiftshader.sh integrations/dawn/run.sh "$every" backend=vulkan ;;
+        dawn-mesa) check "$stack" casts tests/stacks/mesa.sh integrations/dawn/run.sh "$every" backend=vulkan ;;
         msl | hlsl) check "$stack" kernels "tests/stacks/$stack.sh" ;;
     esac
 done

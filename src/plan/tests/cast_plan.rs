@@ -138,6 +138,7 @@ fn chunks_fill_bindings() {
 
 /// Engines use kernels as the keys of their pipelines.
 #[test]
+#[allow(clippy::mutable_key_type, reason = "kernels are compared and hashed by which one they are")]
 fn kernels_of_equal_conversions_are_equal() {
     use std::collections::HashSet;
 

@@ -144,6 +144,12 @@ fn codes(from: ElementType, layout: Layout) -> Vec<u64> {
 #[derive(Debug)]
 pub struct PlannedCast {
     pub plan: Plan,
+    /// What the plan was made of, for programs that plan by themselves.
+    pub settings: PlanSettings,
+    /// Where source and destination lie in their buffers.
+    pub places: [Place; 2],
+    /// The view, if the elements do not follow one another.
+    pub shape: Option<Shape>,
     /// The number of elements.
     pub elements: usize,
     /// The bytes of each buffer before the cast: the source's and the destination's, or one for both.
@@ -157,7 +163,7 @@ impl PlannedCast {
     pub fn new(spec: &CastSpec, layout: Layout, codes: &[u64], mut settings: PlanSettings) -> Self {
         let (from, to, len) = (spec.from, spec.to, codes.len());
         if let Some(shape) = layout.shape(len as u64) {
-            return Self::view(spec, &shape, codes, &settings);
+            return Self::view(spec, shape, codes, settings);
         }
         let [source_size, destination_size] = [from, to].map(|t| t.packed_bytes(1).unwrap() as usize);
         let whole = |offset| Place { offset, first: None };
@@ -189,11 +195,11 @@ impl PlannedCast {
         let mut after = before.last().unwrap().clone();
         let result = cpu::cast(&pack(from, codes), to, &spec.options).unwrap();
         destination.write(&mut after, to, &result.codes().collect::<Vec<_>>());
-        Self { plan, elements: len, before, after }
+        Self { plan, settings, places: [source, destination], shape: None, elements: len, before, after }
     }
 
     /// Plans a cast of a view between two buffers. The elements of the view repeat the codes.
-    fn view(spec: &CastSpec, shape: &Shape, codes: &[u64], settings: &PlanSettings) -> Self {
+    fn view(spec: &CastSpec, shape: Shape, codes: &[u64], settings: PlanSettings) -> Self {
         let (from, to) = (spec.from, spec.to);
         let read = places(&shape.sizes, &shape.source);
         let written = places(&shape.sizes, &shape.destination);
@@ -202,7 +208,7 @@ impl PlannedCast {
         let firsts = if shape.source[0] == 1 { [0, 0] } else { [3, 5] };
         let [source, destination] = firsts.map(|first| Place { offset: 16, first: Some(first) });
         let placement = Placement::two_buffers(source.position(), destination.position());
-        let plan = Plan::view(spec, &shape.view(), &placement, settings).unwrap();
+        let plan = Plan::view(spec, &shape.view(), &placement, &settings).unwrap();
 
         let memory =
             |seed, place: Place, t, places: &[usize]| noise(place.end(t, places.iter().max().unwrap() + 1) + 64, seed);
@@ -211,15 +217,16 @@ impl PlannedCast {
         let mut after = before[1].clone();
         let result = cpu::cast(&pack(from, &codes), to, &spec.options).unwrap();
         destination.put(&mut after, to, &written, &result.codes().collect::<Vec<_>>());
-        Self { plan, elements: codes.len(), before, after }
+        let (places, elements) = ([source, destination], codes.len());
+        Self { plan, settings, places, shape: Some(shape), elements, before, after }
     }
 }
 
 /// Where a tensor lies in its buffer: see [`Position`].
-#[derive(Clone, Copy)]
-struct Place {
-    offset: usize,
-    first: Option<usize>,
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub offset: usize,
+    pub first: Option<usize>,
 }
 
 impl Place {
