@@ -10,6 +10,7 @@
 //! | plan an ONNX model of any size, its weights or the whole graph | [`ModelScan`], [`ModelRules`], [`GraphRules`] |
 //! | plan an ONNX tensor | [`TensorMessage`], [`tensor_proto_plan`] |
 //! | plan codes without a header | [`raw_tensor`], [`raw_plan`] |
+//! | multiply codes by their scales | [`ScaledCast`] |
 //! | write what a plan says | [`FilePlan`], [`write()`], [`StreamSettings`] |
 //! | give bytes to read | [`ReadAt`], [`InputRange`], [`InputFile`] |
 //!
@@ -19,7 +20,7 @@
 //! piece. It does not know the formats, and its buffers stay within [`StreamSettings::memory`]. The output is written from
 //! front to back. It can therefore be a pipe, and an interrupted output can be continued.
 //!
-//! Values are cast, not quantized: there are no scales, and no value depends on another. A tensor that stays in its type is
+//! A cast depends on no other value: only a [`ScaledCast`] knows scales, and no scale is computed. A tensor that stays in its type is
 //! not cast: its codes are copied, perhaps into another order or layout. [`LossCounts`](wgpu_cast::LossCounts) counts the
 //! values that the destination type could not hold.
 //!
@@ -57,6 +58,7 @@ mod plan;
 mod raw;
 mod repack;
 mod safetensors;
+mod scaled;
 mod stored;
 mod stream;
 mod tensor_proto;
@@ -76,7 +78,8 @@ pub use onnx_model::{
 pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorCodes, TensorStorage};
 pub use raw::{raw_plan, raw_tensor};
-pub use safetensors::{SafetensorsFile, SafetensorsTensor};
+pub use safetensors::{SafetensorsEntry, SafetensorsFile, SafetensorsTensor};
+pub use scaled::{CastScaledPiece, ScaleTensor, ScaledCast, SecondScale, ZeroPoints};
 pub use stored::StoredTensor;
-pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write};
+pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write, write_scaled};
 pub use tensor_proto::{TensorData, TensorMessage, tensor_proto_plan};

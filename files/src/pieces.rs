@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-use super::plan::{FilePlan, Part};
-
-/// A tensor is divided only after a multiple of `STEP` elements. Any multiple of 8 codes ends at a byte, so that every
-/// piece starts at a byte in the input and in the output.
-const STEP: u64 = 64;
+use super::plan::{FilePlan, Part, STEP};
 
 /// A piece of an output, from one or several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +25,17 @@ pub(super) struct Fragment {
     pub source: Range<usize>,
 }
 
-/// Divides an output into pieces. The bytes that a piece writes, and those that it reads for casts and for codes, are
-/// at most `limit` together, unless a single step takes more. The caller has checked that no size overflows.
+/// Divides an output into pieces. The bytes that a piece writes, those that it reads for casts and for codes, and the
+/// memory for their scales are at most `limit` together, unless a single step takes more. The caller has checked that no
+/// size overflows.
 pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece> {
     let (mut part, mut done, mut output) = (0, 0, 0);
     std::iter::from_fn(move || {
         let mut fragments: Vec<Fragment> = Vec::new();
-        let (mut written, mut read) = (0u64, 0u64);
+        let (mut written, mut read, mut scales) = (0u64, 0u64, 0u64);
         while let Some(current) = plan.parts.get(part) {
-            let (taken, units) = take(current, done, limit.saturating_sub(written + read), fragments.is_empty());
+            let room = limit.saturating_sub((written + read).saturating_add(scales));
+            let (taken, units) = take(current, done, room, fragments.is_empty());
             if taken.is_empty() && !units.is_whole {
                 break;
             }
@@ -45,6 +43,7 @@ pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece>
                 let place = |start: u64, bytes: u64| start as usize..(start + bytes) as usize;
                 let (bytes, source) = (place(written, units.written), place(read, units.read));
                 (written, read) = (written + units.written, read + units.read);
+                scales = scales.saturating_add(units.scales);
                 fragments.push(Fragment { part, range: taken.clone(), bytes, source });
             }
             if units.is_whole {
@@ -64,6 +63,8 @@ pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece>
 struct Units {
     written: u64,
     read: u64,
+    /// The memory for scales.
+    scales: u64,
     /// Whether the part ends here.
     is_whole: bool,
 }
@@ -75,15 +76,16 @@ fn take(part: &Part, done: u64, room: u64, is_first: bool) -> (Range<u64>, Units
         None => {
             let rest = part.bytes().unwrap_or(u64::MAX) - done;
             let bytes = rest.min(room.max(is_first.into()));
-            (done..done + bytes, Units { written: bytes, read: 0, is_whole: bytes == rest })
+            (done..done + bytes, Units { written: bytes, read: 0, scales: 0, is_whole: bytes == rest })
         }
         Some(elements) => {
             let rest = elements.count - done;
             let (read, written) = elements.sizes(STEP);
-            let steps = (room / (read + written)).max(is_first.into());
+            let steps = (room / read.saturating_add(written).saturating_add(elements.scales)).max(is_first.into());
             let count = rest.min(steps.saturating_mul(STEP));
             let (read, written) = elements.sizes(count);
-            (done..done + count, Units { written, read, is_whole: count == rest })
+            let scales = elements.scales.saturating_mul(count.div_ceil(STEP));
+            (done..done + count, Units { written, read, scales, is_whole: count == rest })
         }
     }
 }

@@ -3,6 +3,11 @@
 use wgpu_cast::{CastOptions, ElementType};
 
 use super::clamp::can_clamp;
+use super::scaled::ScaledCast;
+
+/// A tensor is divided only after a multiple of `STEP` elements. Any multiple of 8 codes ends at a byte, so that every
+/// piece starts at a byte in the input and in the output.
+pub(super) const STEP: u64 = 64;
 
 /// The contents of an output file, from front to back.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
@@ -21,6 +26,8 @@ pub enum Part {
     Copy(SourceRange),
     /// The elements of a tensor, cast.
     Cast(TensorCast),
+    /// The codes of a tensor with scales: multiplied, and cast.
+    Scaled(Box<ScaledCast>),
     /// The codes of a tensor as they are, but stored in another way or in another order.
     Codes(TensorCodes),
 }
@@ -95,6 +102,8 @@ pub(super) struct Elements<'a> {
     pub from: TensorStorage,
     pub to: TensorStorage,
     pub column_major: &'a [u64],
+    /// The memory in bytes that scales take for [`STEP`] elements.
+    pub scales: u64,
 }
 
 /// How the elements of a tensor are stored in a file.
@@ -142,7 +151,16 @@ impl Part {
         match self {
             Part::Bytes(bytes) => Some(bytes.len() as u64),
             Part::Copy(range) => Some(range.bytes),
-            Part::Cast(_) | Part::Codes(_) => self.elements().and_then(|elements| elements.to.bytes(elements.count)),
+            _ => self.elements().and_then(|elements| elements.to.bytes(elements.count)),
+        }
+    }
+
+    /// The cast of the elements, if they are cast.
+    pub fn cast(&self) -> Option<&TensorCast> {
+        match self {
+            Part::Cast(cast) => Some(cast),
+            Part::Scaled(scaled) => Some(&scaled.cast),
+            Part::Bytes(_) | Part::Copy(_) | Part::Codes(_) => None,
         }
     }
 
@@ -150,16 +168,23 @@ impl Part {
     pub(super) fn elements(&self) -> Option<Elements<'_>> {
         match self {
             Part::Bytes(_) | Part::Copy(_) => None,
-            Part::Cast(TensorCast { name, elements, input, offset, from, to, column_major, .. }) => {
-                let (count, input, offset, from, to) = (*elements, *input, *offset, *from, *to);
-                Some(Elements { name, count, input, offset, from, to, column_major })
-            }
+            Part::Cast(cast) => Some(cast.elements(0)),
+            Part::Scaled(scaled) => Some(scaled.cast.elements(scaled.bytes_of_scales(STEP))),
             Part::Codes(TensorCodes { name, elements, input, offset, element_type, from, to, column_major }) => {
                 let stored = |codes| TensorStorage { element_type: *element_type, codes };
                 let (count, input, offset, from, to) = (*elements, *input, *offset, stored(*from), stored(*to));
-                Some(Elements { name, count, input, offset, from, to, column_major })
+                Some(Elements { name, count, input, offset, from, to, column_major, scales: 0 })
             }
         }
+    }
+}
+
+impl TensorCast {
+    /// The elements. `scales` is the memory that their scales take for [`STEP`] elements.
+    fn elements(&self, scales: u64) -> Elements<'_> {
+        let Self { name, elements, input, offset, from, to, column_major, .. } = self;
+        let (count, input, offset, from, to) = (*elements, *input, *offset, *from, *to);
+        Elements { name, count, input, offset, from, to, column_major, scales }
     }
 }
 
@@ -179,10 +204,7 @@ impl FilePlan {
 
     /// The parts that are casts, in the order of the output.
     pub fn casts(&self) -> impl Iterator<Item = &TensorCast> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Cast(cast) => Some(cast),
-            Part::Bytes(_) | Part::Copy(_) | Part::Codes(_) => None,
-        })
+        self.parts.iter().filter_map(Part::cast)
     }
 
     /// Sets [`TensorCast::clamp`] of each cast that it can change, and clears it for the others. Returns whether there is
@@ -190,10 +212,17 @@ impl FilePlan {
     pub fn clamp(&mut self) -> bool {
         let mut has_effect = false;
         for part in &mut self.parts {
-            if let Part::Cast(cast) = part {
-                cast.clamp = can_clamp(cast.from.element_type, cast.to.element_type);
-                has_effect |= cast.clamp;
-            }
+            let (cast, from) = match part {
+                Part::Cast(cast) => {
+                    let from = cast.from.element_type;
+                    (cast, from)
+                }
+                // The products are numbers of FLOAT.
+                Part::Scaled(scaled) => (&mut scaled.cast, ElementType::FLOAT),
+                Part::Bytes(_) | Part::Copy(_) | Part::Codes(_) => continue,
+            };
+            cast.clamp = can_clamp(from, cast.to.element_type);
+            has_effect |= cast.clamp;
         }
         has_effect
     }

@@ -1,6 +1,6 @@
 //! safetensors files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use wgpu_cast::{CastOptions, ElementType};
@@ -66,6 +66,19 @@ pub struct SafetensorsTensor {
     /// The size of the elements in bytes.
     pub bytes: u64,
     dtype: Dtype,
+}
+
+/// A tensor of a safetensors file that is to be made.
+#[derive(Clone, Debug)]
+pub struct SafetensorsEntry {
+    /// The name.
+    pub name: String,
+    /// The element type.
+    pub element_type: ElementType,
+    /// The lengths of the axes.
+    pub shape: Vec<u64>,
+    /// What the elements are made of, in order. They are packed.
+    pub parts: Vec<Part>,
 }
 
 impl SafetensorsTensor {
@@ -144,30 +157,63 @@ impl SafetensorsFile {
         input: usize,
         target: &mut dyn FnMut(&SafetensorsTensor) -> Option<(ElementType, CastOptions)>,
     ) -> Result<FilePlan, FileError> {
-        let targets = self.tensors.iter().map(|tensor| match (tensor.element_type, target(tensor)) {
-            (Some(from), Some((to, options))) if from != to => tensor.cast(input, [from, to], options),
-            _ => {
-                let range = SourceRange { input, offset: tensor.offset, bytes: tensor.bytes };
-                Ok((tensor, tensor.dtype, Part::Copy(range)))
+        self.plan_entries(input, &self.metadata, Vec::new(), &mut |tensor| {
+            let (to, options) = target(tensor)?;
+            tensor.cast(input, to, options).map(|entry| vec![entry])
+        })
+    }
+
+    /// The file with some tensors replaced. `entries` gives what replaces a tensor, or `None` if the tensor stays as it is.
+    /// An empty list removes it. `more` are tensors behind those of the file. The order is that of [`plan`](Self::plan).
+    ///
+    /// # Errors
+    /// Those of [`plan`](Self::plan). [`FileCause::Request`] if two tensors have one name, or if the parts of a tensor do not
+    /// have the size of its elements.
+    pub fn plan_entries(
+        &self,
+        input: usize,
+        metadata: &BTreeMap<String, String>,
+        more: Vec<SafetensorsEntry>,
+        entries: &mut dyn FnMut(&SafetensorsTensor) -> Option<Vec<SafetensorsEntry>>,
+    ) -> Result<FilePlan, FileError> {
+        let mut planned = Vec::with_capacity(self.tensors.len());
+        for tensor in &self.tensors {
+            match entries(tensor) {
+                None => {
+                    let range = SourceRange { input, offset: tensor.offset, bytes: tensor.bytes };
+                    let shape = tensor.shape.clone();
+                    planned.push((tensor.name.clone(), tensor.dtype, shape, vec![Part::Copy(range)]));
+                }
+                Some(entries) => {
+                    for entry in entries {
+                        planned.push(entry.checked()?);
+                    }
+                }
             }
-        });
-        let mut targets = targets.collect::<Result<Vec<_>, _>>()?;
-        targets.sort_by_key(|(_, dtype, _)| std::cmp::Reverse(dtype.bitsize().div_ceil(8)));
+        }
+        for entry in more {
+            planned.push(entry.checked()?);
+        }
+        planned.sort_by_key(|(_, dtype, ..)| std::cmp::Reverse(dtype.bitsize().div_ceil(8)));
+        let mut names = HashSet::new();
         let mut header = vec![b'{'];
-        if !self.metadata.is_empty() {
+        if !metadata.is_empty() {
             header.extend(b"\"__metadata__\":");
-            serde_json::to_writer(&mut header, &self.metadata).expect("text has JSON");
+            serde_json::to_writer(&mut header, metadata).expect("text has JSON");
         }
         let mut end = 0usize;
-        for (tensor, dtype, part) in &targets {
-            let bytes = part.bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or(PlanFault::Size)?;
+        for (name, dtype, shape, parts) in &planned {
+            if !names.insert(name) {
+                return Err(FileError::from(SafetensorsFault::SameEntry).of_tensor(name));
+            }
+            let bytes = bytes_of(parts).and_then(|bytes| usize::try_from(bytes).ok()).ok_or(PlanFault::Size)?;
             let start = end;
             end = start.checked_add(bytes).ok_or(PlanFault::Size)?;
-            let shape = tensor.shape.iter().map(|&axis| axis as usize).collect();
+            let shape = shape.iter().map(|&axis| axis as usize).collect();
             let info = TensorInfo { dtype: *dtype, shape, data_offsets: (start, end) };
             let text = serde_json::to_string(&info).expect("numbers have JSON");
             let comma = if header.len() == 1 { "" } else { "," };
-            header.extend(format!("{comma}{}:{}", serde_json::json!(tensor.name), text).as_bytes());
+            header.extend(format!("{comma}{}:{}", serde_json::json!(name), text).as_bytes());
         }
         header.push(b'}');
         // Spaces behind the header align the first tensor to 8 bytes.
@@ -178,11 +224,16 @@ impl SafetensorsFile {
         }
         let length = bytes.to_le_bytes();
         let header = Part::Bytes([&length, header.as_slice()].concat());
-        let plan =
-            FilePlan { parts: std::iter::once(header).chain(targets.into_iter().map(|(.., part)| part)).collect() };
+        let parts = planned.into_iter().flat_map(|(.., parts)| parts);
+        let plan = FilePlan { parts: std::iter::once(header).chain(parts).collect() };
         plan.bytes().ok_or(PlanFault::Size)?;
         Ok(plan)
     }
+}
+
+/// The bytes of parts in the output; `None` for strings, or if they overflow.
+fn bytes_of(parts: &[Part]) -> Option<u64> {
+    parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()?))
 }
 
 /// The number of tensors and of texts in `__metadata__` that a valid header lists. The parser keeps only the last of
@@ -243,27 +294,40 @@ impl SafetensorsTensor {
         }
     }
 
-    fn cast(
-        &self,
-        input: usize,
-        [from, to]: [ElementType; 2],
-        options: CastOptions,
-    ) -> Result<(&Self, Dtype, Part), FileError> {
-        let name = self.name.clone();
-        let Some((dtype, _)) = TYPES.iter().find(|(_, element_type)| *element_type == to) else {
-            let known = TYPES.iter().map(|(_, element_type)| *element_type).collect();
-            let cause = FileCause::NoSuchType { format: "safetensors", element_type: to, known };
-            return Err(FileError::from(cause).of_tensor(&name));
-        };
-        let elements = self.elements();
-        if u128::from(elements) * u128::from(code_bits(to)) % 8 != 0 {
-            let fault = SafetensorsFault::NotWhole { elements, element_type: to };
-            return Err(FileError::from(fault).of_tensor(&name));
-        }
+    /// The tensor, cast. `input` is the index of its file among the inputs of the plan. `None` if the tensor stays as it
+    /// is: it has the type already, or it is of C64.
+    pub fn cast(&self, input: usize, to: ElementType, options: CastOptions) -> Option<SafetensorsEntry> {
+        let from = self.element_type.filter(|from| *from != to)?;
+        let (name, shape, elements) = (self.name.clone(), self.shape.clone(), self.elements());
         let [from, to] = [from, to].map(TensorStorage::packed);
-        to.bytes(elements).ok_or(PlanFault::Size)?;
         let (offset, column_major) = (self.offset, Vec::new());
-        let cast = TensorCast { name, elements, input, offset, from, to, options, column_major, clamp: false };
-        Ok((self, *dtype, Part::Cast(cast)))
+        let cast =
+            TensorCast { name: name.clone(), elements, input, offset, from, to, options, column_major, clamp: false };
+        Some(SafetensorsEntry { name, element_type: to.element_type, shape, parts: vec![Part::Cast(cast)] })
+    }
+}
+
+impl SafetensorsEntry {
+    /// The parts of the entry, if the format can hold it.
+    fn checked(self) -> Result<(String, Dtype, Vec<u64>, Vec<Part>), FileError> {
+        let Self { name, element_type, shape, parts } = self;
+        let failed = |error: FileError| error.of_tensor(&name);
+        let Some((dtype, _)) = TYPES.iter().find(|(_, known)| *known == element_type) else {
+            let known = TYPES.iter().map(|(_, element_type)| *element_type).collect();
+            let cause = FileCause::NoSuchType { format: "safetensors", element_type, known };
+            return Err(failed(cause.into()));
+        };
+        let elements = shape.iter().try_fold(1u64, |elements, &axis| elements.checked_mul(axis));
+        let elements = elements.ok_or_else(|| failed(PlanFault::Size.into()))?;
+        if u128::from(elements) * u128::from(code_bits(element_type)) % 8 != 0 {
+            return Err(failed(SafetensorsFault::NotWhole { elements, element_type }.into()));
+        }
+        let expected = TensorStorage::packed(element_type).bytes(elements);
+        let expected = expected.ok_or_else(|| FileError::from(PlanFault::Size))?;
+        let found = bytes_of(&parts).ok_or_else(|| FileError::from(PlanFault::Size))?;
+        if found != expected {
+            return Err(failed(SafetensorsFault::EntryBytes { found, expected }.into()));
+        }
+        Ok((name, *dtype, shape, parts))
     }
 }

@@ -11,6 +11,7 @@ use super::memory::resize;
 use super::pieces::{Fragment, Piece, pieces};
 use super::plan::{CodeStorage, FilePlan, Part, TensorCast, TensorStorage};
 use super::repack::{code_bits, repack, swap_bytes};
+use super::scaled::{CastScaledPiece, Operands, Transposed};
 use super::transpose::RowMajorReader;
 
 /// The most bytes that a piece reads and writes. Larger pieces are not faster.
@@ -29,6 +30,9 @@ pub struct StreamSettings {
     /// It bounds two things. Up to four pieces are in memory at once, and each of them reads and writes at most a
     /// sixteenth of this memory, and at most 8 MiB. An array in column-major order is read in slabs of at most half of
     /// this memory (or one element), and 1 MiB more for reads that cover gaps.
+    ///
+    /// The products of a piece of codes with scales take 4 bytes for each element more if relative errors are computed, or
+    /// if one of them is clamped.
     ///
     /// It does not bound what the plan and its caller hold: headers and other [`Part::Bytes`], the structure of an ONNX
     /// model, values that were decoded for a plan ([`ModelPlan::decoded`](super::ModelPlan::decoded)), and strings, which
@@ -107,12 +111,29 @@ pub struct FinishedPiece<'a> {
 /// Before any work: [`FileCause::TooLarge`] if the size of an input range or of the output overflows;
 /// [`FileCause::Request`] for an input that `inputs` does not have, for strings, for
 /// [`OnePerByte`](CodeStorage::OnePerByte) with codes of 8 bits or more, for [`BigEndian`](CodeStorage::BigEndian) with
-/// narrower ones, and for packed codes narrower than a byte in column-major order.
+/// narrower ones, for packed codes narrower than a byte in column-major order, and for scales that do not fit their codes.
+///
+/// A scale that is no finite number is [`FileCause::Malformed`]. It is found when its piece is made.
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
     settings: &StreamSettings,
     caster: &CastPiece<'_>,
+    sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    write_scaled(plan, inputs, settings, caster, &cpu::cast_scaled_counted, sink)
+}
+
+/// Makes an output as [`write()`]. `scaled` casts codes with scales; [`write()`] uses [`cpu::cast_scaled_counted`].
+///
+/// # Errors
+/// Those of [`write()`].
+pub fn write_scaled(
+    plan: &FilePlan,
+    inputs: &[&dyn ReadAt],
+    settings: &StreamSettings,
+    caster: &CastPiece<'_>,
+    scaled: &CastScaledPiece<'_>,
     sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
     plan.parts.iter().try_for_each(|part| check(part, inputs.len()))?;
@@ -121,7 +142,7 @@ pub fn write(
     // A slab gets half of the memory, and the buffers of pieces the other half: there are `BUFFERS` of them, and each grows
     // up to `limit` bytes that are read and `limit` bytes that are written.
     let slab = usize::try_from(memory / 2).unwrap_or(usize::MAX);
-    let work = Work { plan, inputs, caster, slab, relative_errors: settings.relative_errors };
+    let work = Work { plan, inputs, caster, scaled, slab, relative_errors: settings.relative_errors };
     let limit = (memory / BUFFERS / 4).min(LARGEST_PIECE);
     let todo = pieces(plan, limit).skip_while(|piece| piece.output.end <= settings.start);
     let mut finish = |made: &Made| {
@@ -137,7 +158,7 @@ fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
     let (input, offset, bytes) = match part {
         Part::Bytes(_) => return Ok(()),
         Part::Copy(range) => (range.input, range.offset, Some(range.bytes)),
-        Part::Cast(_) | Part::Codes(_) => {
+        Part::Cast(_) | Part::Codes(_) | Part::Scaled(_) => {
             let Some(elements) = part.elements() else { unreachable!("it has elements") };
             let refused = |fault: PlanFault| FileError::from(fault).of_tensor(elements.name);
             let sides = [elements.from, elements.to];
@@ -155,6 +176,9 @@ fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
             let is_packed = elements.from.codes == CodeStorage::Packed && code_bits(elements.from.element_type) < 8;
             if !elements.column_major.is_empty() && is_packed {
                 return Err(refused(PlanFault::PackedColumns));
+            }
+            if let Part::Scaled(scaled) = part {
+                scaled.check(inputs).map_err(|error| error.of_tensor(elements.name))?;
             }
             (elements.input, elements.offset, elements.from.bytes(elements.count))
         }
@@ -233,13 +257,21 @@ struct Work<'a> {
     plan: &'a FilePlan,
     inputs: &'a [&'a dyn ReadAt],
     caster: &'a CastPiece<'a>,
+    scaled: &'a CastScaledPiece<'a>,
     /// The memory for a slab of an array in column-major order, in bytes.
     slab: usize,
     relative_errors: bool,
 }
 
-/// The reader of an array in column-major order, and the index of its part.
-type Columns<'a> = Option<(usize, RowMajorReader<'a>)>;
+/// What reads the elements of a part that lie in another order in the input, and the index of the part.
+type Columns<'a> = Option<(usize, Reordered<'a>)>;
+
+enum Reordered<'a> {
+    /// An array in column-major order.
+    Array(RowMajorReader<'a>),
+    /// A transposed matrix with scales.
+    Scaled(Transposed<'a>),
+}
 
 /// The memory of one piece. A later piece uses it again.
 #[derive(Default)]
@@ -250,6 +282,8 @@ struct Buffers {
     output: Vec<u8>,
     /// The packed codes before and after a cast, where the input or the output stores one code per byte.
     packed: [Vec<u8>; 2],
+    /// The scales of each fragment that has some, in their order.
+    operands: Vec<Operands>,
 }
 
 /// A piece that was read, and perhaps cast.
@@ -284,6 +318,7 @@ impl<'a> Work<'a> {
         let output = reserve(&mut buffers.output, last.map_or(0, |fragment| fragment.bytes.end))?;
         let read = piece.fragments.iter().map(|fragment| fragment.source.end).max();
         let input = reserve(&mut buffers.input, read.unwrap_or(0))?;
+        let mut scaled = 0;
         for fragment in &piece.fragments {
             let Fragment { range, bytes, source, .. } = fragment;
             match &self.plan.parts[fragment.part] {
@@ -296,6 +331,25 @@ impl<'a> Work<'a> {
                 part => {
                     let Some(elements) = part.elements() else { unreachable!("the other parts have none") };
                     let buffer = &mut input[source.clone()];
+                    if let Part::Scaled(cast) = part {
+                        if buffers.operands.len() == scaled {
+                            buffers.operands.push(Operands::default());
+                        }
+                        let operands = &mut buffers.operands[scaled];
+                        scaled += 1;
+                        if !cast.transposed {
+                            operands.read(cast, range.clone(), self.inputs, None)?;
+                        } else {
+                            if columns.as_ref().is_none_or(|(part, _)| *part != fragment.part) {
+                                let reader = Transposed::new(cast, self.inputs, self.slab)?;
+                                *columns = Some((fragment.part, Reordered::Scaled(reader)));
+                            }
+                            let Some((_, Reordered::Scaled(reader))) = columns else { unreachable!("it was made") };
+                            operands.read(cast, range.clone(), self.inputs, Some(reader))?;
+                            reader.codes(range.clone(), buffer)?;
+                            continue;
+                        }
+                    }
                     if elements.column_major.is_empty() {
                         let (before, _) = elements.sizes(range.start);
                         let read = self.read_at(elements.input, elements.offset + before, buffer);
@@ -307,9 +361,9 @@ impl<'a> Work<'a> {
                         let (size, _) = elements.sizes(1);
                         let (from, axes) = (self.inputs[elements.input], elements.column_major);
                         let reader = RowMajorReader::new(from, elements.offset, size as usize, axes, self.slab);
-                        *columns = Some((fragment.part, reader.map_err(failed)?));
+                        *columns = Some((fragment.part, Reordered::Array(reader.map_err(failed)?)));
                     }
-                    let Some((_, reader)) = columns else { unreachable!("the reader was made") };
+                    let Some((_, Reordered::Array(reader))) = columns else { unreachable!("the reader was made") };
                     reader.read(range.start, buffer).map_err(failed)?;
                 }
             }
@@ -322,7 +376,8 @@ impl<'a> Work<'a> {
     }
 
     fn cast(&self, made: &mut Made) -> Result<(), FileError> {
-        let Buffers { input, output, packed } = &mut made.buffers;
+        let Buffers { input, output, packed, operands } = &mut made.buffers;
+        let mut operands = operands.iter();
         for fragment in &made.piece.fragments {
             let (source, destination) = (&mut input[fragment.source.clone()], &mut output[fragment.bytes.clone()]);
             let len = (fragment.range.end - fragment.range.start) as usize;
@@ -331,6 +386,12 @@ impl<'a> Work<'a> {
                 Part::Codes(codes) => {
                     let stored = repack(codes.element_type, len, [codes.from, codes.to], source, destination);
                     stored.map_err(|error| failed(&codes.name, error))?;
+                }
+                Part::Scaled(scaled) => {
+                    let Some(operands) = operands.next() else { unreachable!("they were read") };
+                    let (caster, errors) = (self.scaled, self.relative_errors);
+                    let lost = scaled.cast(operands, source, &fragment.range, destination, caster, errors);
+                    made.losses.push((fragment.part, lost.map_err(|error| error.of_tensor(&scaled.cast.name))?));
                 }
                 Part::Cast(cast) => {
                     let lost = self.cast_fragment(cast, len, source, destination, packed)?;

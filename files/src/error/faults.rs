@@ -32,6 +32,7 @@ macro_rules! faults {
 
 faults! {
     Plan(PlanFault),
+    Scale(ScaleFault),
     Npy(NpyFault),
     Npz(NpzFault),
     Safetensors(SafetensorsFault),
@@ -58,6 +59,14 @@ pub(crate) enum PlanFault {
     CodeWidth,
     #[error("codes of fewer than 8 bits cannot be packed in column-major order")]
     PackedColumns,
+    #[error("{elements} elements in rows of {columns} are no matrix with blocks of {} x {}", block[0], block[1])]
+    Blocks { elements: u64, columns: u64, block: [u64; 2] },
+    #[error(
+        "scales need packed codes, with rows and blocks that start at a byte (transposed ones 4 bits and even rows)"
+    )]
+    ScaledStorage,
+    #[error("scales are floats and zero points integers of 8, 16 or 32 bits, not {found}")]
+    ScaleType { found: ElementType },
 }
 
 impl PlanFault {
@@ -70,8 +79,29 @@ impl PlanFault {
         match self {
             Self::Size | Self::Elements { .. } | Self::BeyondMessage { .. } => FileCause::TooLarge,
             Self::NotWhole { .. } => FileCause::Malformed,
-            Self::Kind { .. } | Self::NoInput { .. } | Self::CodeWidth | Self::PackedColumns => FileCause::Request,
+            Self::Kind { .. }
+            | Self::NoInput { .. }
+            | Self::CodeWidth
+            | Self::PackedColumns
+            | Self::Blocks { .. }
+            | Self::ScaledStorage
+            | Self::ScaleType { .. } => FileCause::Request,
         }
+    }
+}
+
+/// A scale is no finite number, or is none after the scale of the whole tensor was applied. `index` counts the scales.
+#[derive(Debug, thiserror::Error)]
+#[error("the scale {} is {value} at index {index}", quoted(.name))]
+pub(crate) struct ScaleFault {
+    pub name: String,
+    pub index: u64,
+    pub value: f32,
+}
+
+impl ScaleFault {
+    fn class(&self) -> Class {
+        FileCause::Malformed
     }
 }
 
@@ -180,6 +210,10 @@ pub(crate) enum SafetensorsFault {
     NotWhole { elements: u64, element_type: ElementType },
     #[error("the header would have {bytes} bytes; a safetensors file can have {limit}")]
     NewHeaderLength { bytes: u64, limit: u64 },
+    #[error("the output would have two tensors of this name")]
+    SameEntry,
+    #[error("the parts of the tensor have {found} bytes, and its elements take {expected}")]
+    EntryBytes { found: u64, expected: u64 },
 }
 
 impl SafetensorsFault {
@@ -192,6 +226,7 @@ impl SafetensorsFault {
             | Self::SameName => FileCause::Malformed,
             Self::NotWhole { .. } => FileCause::Unsupported,
             Self::NewHeaderLength { .. } => FileCause::TooLarge,
+            Self::SameEntry | Self::EntryBytes { .. } => FileCause::Request,
         }
     }
 }

@@ -10,6 +10,7 @@ mod onnx_model;
 mod plans;
 mod raw;
 mod safetensors;
+mod scaled;
 mod stream;
 mod tensor_proto;
 #[allow(dead_code, reason = "another suite uses the rest")]

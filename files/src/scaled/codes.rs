@@ -1,0 +1,62 @@
+//! The codes of a transposed matrix: two rows of the output lie in each byte of the input.
+
+use std::ops::Range;
+
+use super::ScaledCast;
+use crate::error::FileError;
+use crate::input::ReadAt;
+use crate::memory::resize;
+use crate::transpose::RowMajorReader;
+
+/// Reads a matrix of pairs of 4-bit codes, and its scales, in the order of the transposed matrix.
+pub(crate) struct Transposed<'a> {
+    pairs: RowMajorReader<'a>,
+    scales: RowMajorReader<'a>,
+    columns: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Transposed<'a> {
+    /// A reader that takes at most `memory` bytes for slabs.
+    ///
+    /// # Errors
+    /// A size overflows.
+    pub fn new(cast: &ScaledCast, inputs: &[&'a dyn ReadAt], memory: usize) -> Result<Self, FileError> {
+        let (rows, columns) = (cast.rows(), cast.columns);
+        let reader = |input: usize, offset: u64, rows: u64| {
+            let reader = RowMajorReader::new(inputs[input], offset, 1, &[rows, columns], memory / 2);
+            reader.map_err(|error| error.of_input(input).of_tensor(&cast.cast.name))
+        };
+        let pairs = reader(cast.cast.input, cast.cast.offset, rows / 2)?;
+        let scales = reader(cast.scales.input, cast.scales.offset, rows.div_ceil(cast.block[0]))?;
+        Ok(Self { pairs, scales, columns, bytes: Vec::new() })
+    }
+
+    /// Reads scales from the index `first` on.
+    pub fn scales(&mut self, first: u64, buffer: &mut [u8]) -> Result<(), FileError> {
+        self.scales.read(first, buffer)
+    }
+
+    /// Reads the codes of a range of elements, which starts and ends at a byte of the output. Rows have an even number of
+    /// codes.
+    pub fn codes(&mut self, range: Range<u64>, mut output: &mut [u8]) -> Result<(), FileError> {
+        let mut at = range.start;
+        while at < range.end {
+            let (row, column) = (at / self.columns, at % self.columns);
+            let length = (self.columns - column).min(range.end - at);
+            // The next row lies in the same bytes, unless only a part of either row is wanted.
+            let both = row.is_multiple_of(2) && column == 0 && range.end - at >= 2 * self.columns;
+            resize(&mut self.bytes, length)?;
+            self.pairs.read(row / 2 * self.columns + column, &mut self.bytes)?;
+            for row in row..row + 1 + u64::from(both) {
+                let shift = row % 2 * 4;
+                let (codes, rest) = output.split_at_mut(length as usize / 2);
+                for (code, pair) in codes.iter_mut().zip(self.bytes.as_chunks::<2>().0) {
+                    *code = pair[0] >> shift & 0xf | (pair[1] >> shift & 0xf) << 4;
+                }
+                (output, at) = (rest, at + length);
+            }
+        }
+        Ok(())
+    }
+}
