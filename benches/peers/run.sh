@@ -11,6 +11,7 @@
 #   run.sh transfer [OPTION]…    the time of host tensors on a device
 #   run.sh python [OPTION]…      the Python module beside this crate in Rust, numpy with ml_dtypes, and PyTorch
 #   run.sh files [OPTION]…       conversions of files: `wgpu-cast convert`, PyTorch and onnxconverter-common, beside a copy
+#   run.sh scaled [OPTION]…      a checkpoint of 2 GiB whose codes become plain tensors: `wgpu-cast convert --dequantize` and PyTorch
 #   run.sh visit [FOLDER]        docs/charts/data/gpu, from what benches/gpu.sh left in a folder; measures nothing
 #   run.sh tables                the tables of docs/performance.md, of docs/charts/data/*/README.md and of the README, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
@@ -18,7 +19,7 @@
 # (docs/charts/data/xeon, zen3, zen4, zen5). Add
 # --help for the options of a command.
 #
-# `compare`, `python` and `files` use PyTorch, which is installed only on request:
+# `compare`, `python`, `files` and `scaled` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `llvmpipe` builds integrations/burn, which takes about 15 minutes on two cores. Where the newer Mesa cannot be fetched, it prints
@@ -36,7 +37,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | small | gpu | llvmpipe | adapter | growth | record | strings | transfer | python | files | visit | tables | charts)
+    compare | small | gpu | llvmpipe | adapter | growth | record | strings | transfer | python | files | scaled | visit | tables | charts)
         what=$1
         shift
         ;;
@@ -63,7 +64,7 @@ if [ "$what" = python ]; then
 fi
 
 case $what in
-    compare | gpu | python | files)
+    compare | gpu | python | files | scaled)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
             echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;
