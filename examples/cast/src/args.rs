@@ -297,7 +297,7 @@ impl DeviceArgs {
     }
 
     /// Whether the arguments name a GPU.
-    fn names_gpu(&self) -> bool {
+    pub fn names_gpu(&self) -> bool {
         matches!(self.choice(), Ok(DeviceChoice::Gpu | DeviceChoice::Adapter(_)))
     }
 

@@ -12,6 +12,7 @@ pub const FEW_EXAMPLES: &str = "\
 Examples (more in --help):
   wgpu-cast convert model.safetensors model-bf16.safetensors --to bfloat16
   wgpu-cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others
+  wgpu-cast convert DeepSeek-V3/ DeepSeek-V3-bf16/ --dequantize --copy-others
   wgpu-cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types";
 
 /// The examples of `convert --help`.
@@ -27,6 +28,8 @@ Examples:
         The same, continued where it was interrupted.
   wgpu-cast convert model.safetensors mixed.safetensors --map '*.bias=float' --map '*=float16' --stats
         A type for each pattern, and what each tensor lost.
+  wgpu-cast convert DeepSeek-V3/ DeepSeek-V3-bf16/ --dequantize --copy-others
+        Codes times their scales, as bfloat16, without the scales and quantization_config.
   wgpu-cast convert model.onnx small.onnx --to float16
         The weights of a model are stored in float16, and it computes in float as before.
   wgpu-cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types
@@ -49,7 +52,7 @@ pub fn convert() -> String {
 }
 
 const FILES: &str = "\
-Values are cast, not quantized: there are no scales. What a type cannot hold is counted and printed.
+Values are cast, not quantized: no scale is computed. What a type cannot hold is counted and printed.
 Values beyond the range of float16, bfloat16 and float become infinite, as ONNX says; with --clamp they
 become the largest finite number, for example in masks of -3.4e38. Infinities and NaN stay.
 
@@ -90,7 +93,22 @@ Rules for files of several tensors: the first --map that matches a name decides.
 applies to floats that match --only (if given) and no --except. * matches any text, and all else in a
 pattern, such as [ and ?, itself. A pattern that matches no name is an error. Scales of quantized tensors
 stay as they are unless --map names them; the codes that they belong to are cast only with
---ignore-scales, as if they were values.
+--ignore-scales, as if they were values, or with --dequantize.
+
+--dequantize multiplies codes by their scales: (code - zero point) * scale, rounded once to float, and
+then cast to --to. Without --to, the products become bfloat16 and all other tensors stay as they are.
+Patterns match the names without _packed, _blocks and .blocks, which the output has. Codes that the
+rules keep keep their scales. A scale may be in any shard of the model, also with --part. Scales that
+are infinite or NaN are errors; 0 and negative ones are numbers. The layouts are known by the names,
+types and shapes of the tensors and by quantization_config; all else is refused:
+  X_scale_inv, X.scale     float8 by blocks of 128 x 128, or of weight_block_size (DeepSeek, Qwen)
+  X_scale                  float8 or int8 by tensor or row; groups and blocks of compressed-tensors
+  X.scale_weight           float8 by tensor or row (ComfyUI, musubi-tuner)
+  X_scale of exponents     MXFP8, by 32
+  X_blocks, X.blocks       MXFP4, by 32 (gpt-oss; X_blocks becomes [experts, columns, rows])
+  X_packed, X_scale        MXFP4, by 32, and 4- or 8-bit integers (compressed-tensors)
+  X_scale, X_scale_2       NVFP4, by 16, times the scale of the tensor (ModelOpt)
+  X_packed, X_global_scale NVFP4, by 16, divided by the scale of the tensor (compressed-tensors)
 
 No output may be an input or another output. --in-place lets an output replace the input of which it is
 made, such as a file or a folder that is converted onto itself. Data of a model that another model beside

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::ThreadPool;
+use wgpu_cast::cpu::Scales;
 use wgpu_cast::{CastReport, CastSpec, DeviceChoice, Error, LossCounts, Tensor, cpu};
 
 use crate::args::DeviceArgs;
@@ -86,5 +87,23 @@ impl Caster {
         destination.copy_from_slice(result.bytes().unwrap_or_default());
         *device.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
         cpu::count_losses(spec, source, len)
+    }
+
+    /// Casts as [`cpu::cast_scaled_counted`]. Scales are applied on the CPU.
+    ///
+    /// # Errors
+    /// The cast is not possible.
+    pub fn cast_scaled(
+        &self,
+        spec: &CastSpec,
+        scales: &Scales<'_>,
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> Result<LossCounts, Error> {
+        let mut cast = || cpu::cast_scaled_counted(spec, scales, source, destination);
+        match self {
+            Self::Cpu(Some(pool)) => pool.install(cast),
+            _ => cast(),
+        }
     }
 }

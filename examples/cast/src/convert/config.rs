@@ -5,8 +5,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use wgpu_cast::{ElementType, Kind};
+use wgpu_cast::ElementType;
 
+use super::folder_types::FolderTypes;
 use super::json::members;
 use crate::failure::Failure;
 
@@ -19,8 +20,11 @@ const DEEPEST: usize = 16;
 /// Fields that name the type of the tensors.
 const FIELDS: [&str; 2] = ["torch_dtype", "dtype"];
 
-/// A field that says how tensors are quantized. The fields inside it do not name the type of the tensors.
-const QUANTIZATION: &str = "quantization_config";
+/// Fields that say how tensors are quantized. The fields inside them do not name the type of the tensors.
+const QUANTIZATION: [&str; 2] = ["quantization_config", "compression_config"];
+
+/// A file that says how tensors are quantized, and nothing else.
+const OF_SCALES: &str = "hf_quant_config.json";
 
 /// The names of a type in configurations: PyTorch's name, and a short one.
 const NAMES: [(ElementType, &str, Option<&str>); 9] = [
@@ -57,20 +61,9 @@ fn is_config(path: &Path) -> bool {
     name == "config.json" || name.ends_with("_config.json")
 }
 
-/// The float types of the tensors in a folder after the conversion.
-#[derive(Debug, Default)]
-pub struct FolderTypes {
-    floats: BTreeSet<ElementType>,
-    is_cast: bool,
-}
-
-impl FolderTypes {
-    /// Adds a tensor, and the type to which it is cast.
-    pub fn add(&mut self, from: Option<ElementType>, to: Option<ElementType>) {
-        let is_float = from.is_some_and(|from| matches!(from.kind(), Kind::Float(_)));
-        self.floats.extend(to.or(from).filter(|_| is_float));
-        self.is_cast |= to.is_some();
-    }
+/// Whether a file says only how tensors are quantized.
+pub fn is_of_scales(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == OF_SCALES)
 }
 
 /// The changes in a file that is copied, if it is the configuration of a model whose tensors are cast.
@@ -83,10 +76,9 @@ pub fn changes(path: &Path, types: &FolderTypes) -> Result<Changes, Failure> {
         return Ok(Changes::default());
     }
     let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
-    let types: Vec<_> = types.floats.iter().copied().collect();
     let mut changes = Changes::default();
     let found = match std::str::from_utf8(&bytes) {
-        Ok(text) => changes.find(text, 0, &types, 0).map_err(|error| error.to_string()),
+        Ok(text) => changes.find(text, 0, types, 0).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     if let Err(what) = found {
@@ -104,15 +96,19 @@ pub fn may_have_weights(path: &Path) -> bool {
 
 impl Changes {
     /// Searches for fields in an object. `start` is its place in the file.
-    fn find(&mut self, text: &str, start: usize, types: &[ElementType], depth: usize) -> serde_json::Result<()> {
+    fn find(&mut self, text: &str, start: usize, types: &FolderTypes, depth: usize) -> serde_json::Result<()> {
         for (name, value) in members(text)? {
-            let place = value.get().as_ptr() as usize - text.as_ptr() as usize + start;
-            if name == QUANTIZATION && value.get() != "null" {
+            let inner = value.get().as_ptr() as usize - text.as_ptr() as usize;
+            let place = inner + start;
+            if QUANTIZATION.contains(&name.as_str()) && types.is_dequantized() {
+                let member = member_at(text, inner..inner + value.get().len());
+                self.edits.push((member.start + start..member.end + start, String::new()));
+            } else if QUANTIZATION.contains(&name.as_str()) && value.get() != "null" {
                 self.warnings.push(format!("{name:?} is left as it is, and may not hold for the tensors any more"));
             } else if let (true, Ok(old)) =
                 (FIELDS.contains(&name.as_str()), serde_json::from_str::<String>(value.get()))
             {
-                match renamed(&old, types) {
+                match renamed(&old, &types.floats) {
                     Ok(Some(new)) => self.edits.push((place..place + value.get().len(), format!("{new:?}"))),
                     Ok(None) => {}
                     Err(why) => self.warnings.push(format!("{name:?} is left as {old:?}, because {why}")),
@@ -125,23 +121,40 @@ impl Changes {
     }
 }
 
+/// The place of a member whose value lies here, with the comma behind it, or the one before it if it is the last one.
+fn member_at(text: &str, value: Range<usize>) -> Range<usize> {
+    let is_space = |c: char| c.is_ascii_whitespace();
+    // Before the value lie the colon and the name, whose quotation marks are the only ones that no backslash precedes.
+    let named = text[..value.start].trim_end_matches(is_space).trim_end_matches(':').trim_end_matches(is_space);
+    let name = named.strip_suffix('"').unwrap_or(named);
+    let quotes = name.char_indices().rev().filter(|(_, c)| *c == '"');
+    let start = quotes.map(|(at, _)| at).find(|&at| !name[..at].ends_with('\\')).unwrap_or(named.len());
+    let (before, after) = (text[..start].trim_end_matches(is_space), text[value.end..].trim_start_matches(is_space));
+    match (after.strip_prefix(','), before.strip_suffix(',')) {
+        (Some(after), _) => start..text.len() - after.trim_start_matches(is_space).len(),
+        (None, Some(before)) => before.len()..value.end,
+        (None, None) => start..value.end,
+    }
+}
+
 /// The new type, spelled in the way of the old one. `None` if the field stays right, or names no type.
-fn renamed(old: &str, types: &[ElementType]) -> Result<Option<String>, String> {
+fn renamed(old: &str, types: &BTreeSet<ElementType>) -> Result<Option<String>, String> {
+    let types: Vec<_> = types.iter().copied().collect();
     let (prefix, name) = old.strip_prefix(PREFIX).map_or(("", old), |name| (PREFIX, name));
     let Some((from, long, _)) = NAMES.iter().find(|(_, long, short)| *long == name || *short == Some(name)) else {
         return Ok(None);
     };
-    match types {
-        [to] if to == from => Ok(None),
+    match types[..] {
+        [to] if to == *from => Ok(None),
         [to] => {
-            let row = NAMES.iter().find(|(element_type, ..)| element_type == to);
+            let row = NAMES.iter().find(|(element_type, ..)| *element_type == to);
             let spelt = row.and_then(|(_, new, short)| if long == &name { Some(*new) } else { *short });
             let spelt = spelt.ok_or_else(|| format!("{to} has no name of this kind"))?;
             Ok(Some(format!("{prefix}{spelt}")))
         }
         [] => Ok(None),
-        several => {
-            let names: Vec<_> = several.iter().map(|t| t.name()).collect();
+        _ => {
+            let names: Vec<_> = types.iter().map(|t| t.name()).collect();
             Err(format!("the tensors have several float types: {}", names.join(", ")))
         }
     }

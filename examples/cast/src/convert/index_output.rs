@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::index::{Index, is_index, name_of_part, part_of_name};
 use super::inputs::is_same_folder;
 use super::report::{self, TensorReport};
+use super::scales::ScaleRole;
 use super::shard_part::ShardPart;
 use super::stamp::Stamp;
 use crate::args::ConvertArgs;
@@ -105,12 +106,25 @@ impl IndexOutput {
         let files: Vec<_> = self.shards.iter().map(|shard| self.source.join(shard).display().to_string()).collect();
         let bytes = tensors.iter().filter(|tensor| files.contains(&tensor.file)).map(|tensor| tensor.bytes[1]);
         self.index.content["metadata"]["total_size"] = report::sum(bytes).into();
+        if args.rules.dequantize {
+            // Scales are not there any more, and packed codes had other names.
+            self.index.weights = self.weights(tensors);
+        }
         if self.part.is_some() {
             // Each part lists its own tensors; `merge-index` joins the lists of one conversion.
             self.index.weights.retain(|_, shard| self.shards.contains(shard));
             self.index.content[CONVERSION] = Conversion { rules, shards: stamps }.to_json();
         }
         Ok(self.index.text())
+    }
+
+    /// The tensors of the shards that were made.
+    fn weights(&self, tensors: &[TensorReport]) -> BTreeMap<String, String> {
+        let shards = self.shards.iter().map(|shard| (self.source.join(shard).display().to_string(), shard));
+        let shards: HashMap<_, _> = shards.collect();
+        let written = tensors.iter().filter(|tensor| !matches!(tensor.role, Some(ScaleRole::Dropped(_))));
+        let place = |tensor: &TensorReport| Some((tensor.name.clone(), (*shards.get(&tensor.file)?).clone()));
+        written.filter_map(place).collect()
     }
 
     /// Identifies the rules of the conversion and the model.

@@ -3,9 +3,11 @@
 pub mod advice;
 mod caster;
 mod config;
+mod dequantize;
 mod dry_run;
 mod finished;
 mod folder;
+mod folder_types;
 pub mod index;
 pub mod index_output;
 mod input;
@@ -49,10 +51,11 @@ use crate::files::FileFormat;
 use crate::output::{note, warning};
 use crate::roles::{FilePlace, Roles};
 use caster::Caster;
-use config::{Changes, FolderTypes};
+use config::Changes;
 use dry_run::DryRun;
 pub use finished::Finished;
-use index::{Index, Shards};
+use folder_types::{FolderTypes, types_by_folder};
+use index::Index;
 use index_output::IndexOutput;
 pub use input_state::Source;
 use listing::Listing;
@@ -62,7 +65,7 @@ use refusals::Planned;
 use report::{Summary, TensorReport};
 use request::{Request, format};
 pub use rules::{Pattern, Rules};
-use scales::{ScaleRole, Scales};
+use scales::ScaleRole;
 pub use shard_part::ShardPart;
 use single::Single;
 pub use source_types::SourceTypes;
@@ -220,31 +223,6 @@ pub fn read_tensor(path: &Path, format: FileFormat) -> Result<NamedTensor, Failu
     Single::open(path, format, None, None)?.in_memory(path)
 }
 
-/// The types of the tensors in each folder, including those of the other parts of a sharded model.
-fn types_by_folder<'a>(
-    tasks: &[Task],
-    models: impl Iterator<Item = (&'a IndexOutput, &'a Shards)>,
-    args: &ConvertArgs,
-) -> HashMap<PathBuf, FolderTypes> {
-    let mut types: HashMap<PathBuf, FolderTypes> = HashMap::new();
-    // Scales do not count: their type is independent of the other tensors.
-    let is_scale = |tensor: &&TensorReport| tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
-    for task in tasks {
-        let folder = task.sources.first().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
-        let tensors = task.tensors.iter().filter(|tensor| !is_scale(tensor));
-        tensors.for_each(|tensor| types.entry(folder.to_owned()).or_default().add(tensor.from, tensor.to));
-    }
-    for (output, shards) in models {
-        let folder = types.entry(output.source.clone()).or_default();
-        let scales = Scales::new(&shards.tensors.iter().cloned().collect(), None);
-        let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(ScaleRole::is_scale);
-        for (name, from) in shards.tensors.iter().filter(|(name, from)| !is_scale(name, *from)) {
-            folder.add(*from, from.and_then(|from| args.target(name, from)));
-        }
-    }
-    types
-}
-
 /// Adds copies of files that are not converted. A model's data is not copied, because it is converted with the model.
 /// Returns notes for the user.
 fn add_copies(
@@ -260,6 +238,9 @@ fn add_copies(
         let types = from.parent().and_then(|folder| types.get(folder));
         let Changes { edits, warnings } =
             types.map_or(Ok(Changes::default()), |types| config::changes(&from, types))?;
+        if types.is_some_and(|types| types.is_dequantized()) && config::is_of_scales(&from) {
+            continue;
+        }
         // A file that is copied onto itself is there already.
         if in_place && edits.is_empty() && FilePlace::of(&from) == FilePlace::of(&to) {
             continue;
@@ -278,11 +259,20 @@ fn check_scales(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
     let scaled: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).filter(|tensor| tensor.loses_scale()).collect();
     match (scaled.first(), args.rules.ignore_scales) {
         (Some(first), false) => Err(scales::refuse(first, scaled.len())),
-        // Other parts of a model may have scales.
+        _ if args.rules.dequantize => check_dequantized(tasks, args),
         (None, true) if args.part.is_none() => {
             Err(Failure::Usage("--ignore-scales: no tensor that is cast has a scale".to_owned()))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses `--dequantize` if nothing is multiplied. Other parts of a model may have scales.
+fn check_dequantized(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
+    let mut tensors = tasks.iter().flat_map(|task| &task.tensors);
+    match tensors.any(|tensor| matches!(tensor.role, Some(ScaleRole::Applied(_)))) || args.part.is_some() {
+        true => Ok(()),
+        false => Err(Failure::Usage("--dequantize: no tensor that the rules choose has a scale".to_owned())),
     }
 }
 
@@ -312,9 +302,15 @@ fn check_names(
 ) -> Result<(), Failure> {
     let mut roles = Roles::default();
     let mut read_by = Vec::new();
+    let inputs: HashSet<_> = tasks.iter().filter_map(|task| Some(task.sources.first()?.path.as_path())).collect();
     for task in tasks {
-        let what = |number| format!("the {} {}", if number == 0 { "input" } else { "data of the input" }, task.name);
-        let sources = task.sources.iter().enumerate();
+        let data = if args.rules.dequantize { "file with scales of the input" } else { "data of the input" };
+        let what = |number| format!("the {} {}", if number == 0 { "input" } else { data }, task.name);
+        // Scales may be in other inputs of this run. In place, no input is replaced before all outputs are complete.
+        let is_told = |(number, source): &(usize, &Source)| {
+            *number == 0 || !args.rules.dequantize || !inputs.contains(source.path.as_path())
+        };
+        let sources = task.sources.iter().enumerate().filter(is_told);
         read_by.push(sources.map(|(number, source)| roles.read(&source.path, what(number))).collect::<Vec<_>>());
     }
     let read_index = |output: &IndexOutput| output.source.join(&output.index.name);

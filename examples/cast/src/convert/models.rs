@@ -5,16 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use serde_json::Value;
 use wgpu_cast::ElementType;
 use wgpu_cast_files::SafetensorsFile;
 
+use super::dequantize::{Config, Located};
 use super::index::{Index, is_index};
 use super::inputs;
-use super::scales::{CONFIGURATIONS, Scales};
-
-/// The longest configuration that is read.
-const LONGEST_CONFIGURATION: u64 = 16 << 20;
+use super::scales::Scales;
 
 /// The map of an index: the shard of each tensor.
 type Weights = BTreeMap<String, String>;
@@ -31,6 +28,8 @@ pub struct Models {
     scales: HashMap<Place, Rc<Scales>>,
     /// The indexes of folders.
     indexes: HashMap<PathBuf, Rc<Vec<Rc<Weights>>>>,
+    located: HashMap<Place, Rc<Located>>,
+    configs: HashMap<PathBuf, Rc<Option<Config>>>,
 }
 
 /// The tensors of the shards that belong together, by an index or by their names.
@@ -83,6 +82,51 @@ impl Models {
         };
         self.scales.insert(place, scales.clone());
         scales
+    }
+
+    /// Where the tensors of the model are that a file belongs to, and those of the other files of this run that may belong
+    /// to it. They are the files of [`scales`](Self::scales).
+    pub fn located(&mut self, path: &Path, file: &SafetensorsFile) -> Rc<Located> {
+        let mut located = Located::default();
+        if !path.is_file() {
+            located.add(path, file, |_| true);
+            return Rc::new(located);
+        }
+        let (folder, name) = split(path);
+        let (place, index) = self.place(&folder, &name);
+        if let Some(known) = self.located.get(&place) {
+            return known.clone();
+        }
+        let read = |path: &Path| inputs::open_regular(path).ok().and_then(|input| SafetensorsFile::read(&input).ok());
+        for shard in &place.1 {
+            let path = folder.join(shard);
+            match read(&path) {
+                Some(file) => located.add(&path, &file, |_| true),
+                None => {
+                    let of_shard = index.iter().flat_map(|index| index.iter()).filter(|(_, of)| *of == shard);
+                    of_shard.for_each(|(tensor, _)| located.add_unread(tensor, path.clone()));
+                }
+            }
+        }
+        let in_run = self.run.get(&resolved(&folder)).cloned().unwrap_or_default();
+        let own: BTreeSet<_> = located.names().map(str::to_owned).collect();
+        for other in in_run.difference(&place.1) {
+            let path = folder.join(other);
+            let Some(file) = read(&path) else { continue };
+            let (place, index) = self.place(&folder, other);
+            let model = self.model(&place, index.as_deref(), Some((other, &file)));
+            located.add(&path, &file, |tensor| !own.contains(tensor) && !model.scales.pairs(tensor));
+        }
+        let located = Rc::new(located);
+        self.located.insert(place, located.clone());
+        located
+    }
+
+    /// What the configuration beside a file says about its scales.
+    pub fn config(&mut self, path: &Path) -> Rc<Option<Config>> {
+        let (folder, _) = split(path);
+        let read = || Rc::new(Config::read(&folder));
+        self.configs.entry(folder.clone()).or_insert_with(read).clone()
     }
 
     /// The files of the model that a file belongs to, and their index.
@@ -147,7 +191,7 @@ fn read((folder, shards): &Place, index: Option<&Weights>, known: Option<(&str, 
     for (tensor, _) in index.into_iter().flatten().filter(|(_, shard)| missing.contains(shard)) {
         tensors.entry(tensor.clone()).or_insert(None);
     }
-    let told_by = told_by.or_else(|| configured(folder));
+    let told_by = told_by.or_else(|| Config::read(folder).map(|config| config.told));
     let scales = Rc::new(Scales::new(&tensors, told_by.clone()));
     Model { tensors, told_by, scales }
 }
@@ -181,15 +225,4 @@ fn files(folder: &Path) -> Vec<String> {
         entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_string_lossy().into_owned())).collect();
     names.sort();
     names
-}
-
-/// What a configuration beside a model says about scales.
-fn configured(folder: &Path) -> Option<String> {
-    CONFIGURATIONS.iter().find_map(|(name, key)| {
-        let path = folder.join(name);
-        let text = inputs::read_text(&path, "the configuration", LONGEST_CONFIGURATION).ok()?;
-        let content: Value = serde_json::from_str(&text).ok()?;
-        content.get(key)?.as_object().filter(|object| !object.is_empty())?;
-        Some(format!("{key:?} in {}", path.display()))
-    })
 }

@@ -30,7 +30,7 @@ struct Rule {
 const BY_NAME: &str = "chooses among the tensors of .safetensors, .npz and .onnx files, and this format has one";
 const FOR_MODELS: &str = "is for ONNX models";
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     Rule::of_names("--only", |args| !args.rules.only.is_empty()),
     Rule::of_names("--except", |args| !args.rules.except.is_empty()),
     Rule::of_names("--map", |args| !args.rules.map.is_empty()),
@@ -47,6 +47,13 @@ const RULES: [Rule; 9] = [
         is_for: |format| !matches!(format, FileFormat::Onnx),
         inputs: Inputs::All,
         what: "is not for ONNX models, which have an opset",
+    },
+    Rule {
+        option: "--dequantize",
+        is_given: |args| args.rules.dequantize,
+        is_for: |format| matches!(format, FileFormat::Safetensors),
+        inputs: Inputs::Some,
+        what: "is for .safetensors files",
     },
     Rule::of_models("--graph", |args| args.graph),
     Rule::of_models("--keep-io-types", |args| args.keep_io_types),
@@ -87,6 +94,9 @@ pub fn check_formats(pairs: &[Pair], elsewhere: &[FileFormat], args: &ConvertArg
     let chooses = pairs.iter().any(|pair| is_named_only(pair.input_format));
     if chooses && args.rules.to.is_none() && args.from.plain().is_some() {
         return Err(Failure::Usage("--from chooses tensors for --to TYPE, which is not given".to_owned()));
+    }
+    if args.rules.dequantize && args.device.names_gpu() {
+        return Err(Failure::Usage("--dequantize: scales are applied on the CPU, not on a GPU".to_owned()));
     }
     for (is_given, option) in [(args.strict, "--strict"), (args.stats, "--stats")] {
         if args.dry_run && is_given {

@@ -9,7 +9,7 @@ use super::index_output::IndexOutput;
 use super::plan::Task;
 use super::report::TensorReport;
 use super::rules::{Mapping, Pattern};
-use super::scales::ScaleRole;
+use super::scales::{ScaleRole, plain_name};
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
@@ -39,7 +39,9 @@ pub fn check(
     let tensors: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).collect();
     let mut names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
     if args.part.is_some() {
-        names.extend(indexes.iter().flat_map(|output| output.index.weights.keys()).map(String::as_str));
+        // Codes of some layouts have other names than the tensors that they become.
+        let name = |name| if args.rules.dequantize { plain_name(name) } else { name };
+        names.extend(indexes.iter().flat_map(|output| output.index.weights.keys()).map(|key| name(key.as_str())));
     }
     let rules = &args.rules;
     let lists = [("--only", &rules.only), ("--except", &rules.except)];
@@ -85,7 +87,8 @@ fn check_types(pattern: &Pattern, tensors: &[&TensorReport], args: &ConvertArgs)
             args.from.named(&tensor.name).is_some()
                 || args.from.plain().map_or(matches!(from.kind(), Kind::Float(_)), |plain| plain == from)
         });
-        args.rules.maps(&tensor.name) || (of_type && !is_scale)
+        let is_product = matches!(tensor.role, Some(ScaleRole::Applied(_)));
+        args.rules.maps(&tensor.name) || is_product || (of_type && !is_scale)
     };
     let matching: Vec<_> = tensors.iter().filter(|tensor| pattern.matches(&tensor.name)).collect();
     match matching.first() {

@@ -70,7 +70,7 @@ impl TensorReport {
 
     /// Whether the tensor has codes that are cast without their scale.
     pub fn loses_scale(&self) -> bool {
-        self.to.is_some() && self.role.as_ref().is_some_and(|role| !role.is_scale())
+        self.to.is_some() && matches!(self.role, Some(ScaleRole::ScaledBy(_) | ScaleRole::Scaled(_)))
     }
 
     /// Whether neither type is STRING.
@@ -103,6 +103,11 @@ impl TensorReport {
             Some(ScaleRole::ScaledBy(scale)) => fields["scaled_by"] = json!(scale),
             Some(ScaleRole::Scaled(told_by)) => fields["scaled"] = json!(told_by),
             Some(ScaleRole::ScaleOf(codes)) => fields["scale_of"] = json!(codes),
+            Some(ScaleRole::Applied(scale)) => fields["multiplied_by"] = json!(scale),
+            Some(ScaleRole::Dropped(codes)) => {
+                fields["scale_of"] = json!(codes);
+                fields["to"] = Value::Null;
+            }
             None => {}
         }
         fields
@@ -122,7 +127,7 @@ impl TensorReport {
 
 /// The line about scales that stay as they are, if there are some.
 pub fn kept_scales(tensors: &[TensorReport]) -> Option<String> {
-    let is_kept = |tensor: &&TensorReport| tensor.to.is_none() && tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
+    let is_kept = |tensor: &&TensorReport| tensor.to.is_none() && matches!(tensor.role, Some(ScaleRole::ScaleOf(_)));
     let kept = tensors.iter().filter(is_kept).count() as u64;
     let stay = if kept == 1 { "stays as it is" } else { "stay as they are" };
     (kept > 0).then(|| format!("{} {stay} (--map converts scales)", counted(kept, "scale")))

@@ -83,7 +83,7 @@ pub enum Wanted {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Rules {
     /// Element type to cast to. In files of several tensors, only floats are cast to it
-    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present = "map")]
+    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present_any = ["map", "dequantize"])]
     pub to: Option<ElementType>,
     /// Apply --to only to tensors whose names match; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
@@ -102,6 +102,10 @@ pub struct Rules {
     /// Cast codes that are stored with scales as if they were values, and leave the scales as they are
     #[arg(long)]
     pub ignore_scales: bool,
+    /// Checkpoints in .safetensors: multiply codes by their scales, cast the products to --to [default: bfloat16], and
+    /// write neither scales nor quantization_config
+    #[arg(long, conflicts_with = "ignore_scales")]
+    pub dequantize: bool,
 }
 
 impl Rules {
@@ -111,7 +115,8 @@ impl Rules {
         let patterns = |patterns: &[Pattern]| patterns.iter().map(|p| p.text().to_owned()).collect::<Vec<_>>();
         let map: Vec<_> = self.map.iter().map(|map| (map.pattern.text(), name(map.to))).collect();
         let [only, except] = [&self.only, &self.except].map(|list| patterns(list));
-        format!("{} {only:?} {except:?} {map:?} {} {}", name(self.to), self.clamp, self.ignore_scales)
+        let flags = [self.clamp, self.ignore_scales, self.dequantize];
+        format!("{} {only:?} {except:?} {map:?} {flags:?}", name(self.to))
     }
 
     /// The type to which a tensor is cast; `None` if it stays as it is, also if it has the type already. Integers and
@@ -125,6 +130,18 @@ impl Rules {
             Wanted::Kept => None,
         };
         to.filter(|&to| to != from)
+    }
+
+    /// The type to which the products of codes and scales are cast; `None` if the codes stay as they are. `name` is that
+    /// of the tensor in the output.
+    pub fn dequantized(&self, name: &str) -> Option<ElementType> {
+        let is_mapped = self.map.iter().any(|mapping| mapping.pattern.matches(name));
+        match self.wanted(name) {
+            _ if !self.dequantize => None,
+            Wanted::Mapped(to) | Wanted::Listed { to, .. } => Some(to),
+            Wanted::Kept if self.to.is_some() || is_mapped => None,
+            Wanted::Kept => Some(ElementType::BFLOAT16),
+        }
     }
 
     /// Whether a mapping gives a type to the tensor.

@@ -19,6 +19,9 @@ impl Task {
     /// # Errors
     /// The file is invalid, or a tensor cannot be cast.
     pub fn safetensors(pair: Pair, args: &ConvertArgs, models: &mut Models) -> Result<Self, Failure> {
+        if args.rules.dequantize {
+            return Self::dequantized(pair, args, models);
+        }
         let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);

@@ -21,56 +21,79 @@ enum Codes {
     Packed,
 }
 
+/// What a tensor is to its codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// The scales of blocks, or of the whole tensor.
+    Scale,
+    /// A second scale, which multiplies the others.
+    Multiplier,
+    /// A second scale, which divides the others.
+    Divisor,
+    ZeroPoint,
+    /// The shape of the tensor before it was packed.
+    Shape,
+    /// The layout of the codes, as JSON.
+    Description,
+    /// What only those need who compute with the codes.
+    Unused,
+    /// A part of a layout whose codes are not multiplied here.
+    Other,
+}
+
 /// The ends of two names after their common part, and the types of the codes. The first name is that of the codes, the
-/// second that of the tensor that belongs to them.
-type Layout = (&'static str, &'static str, Codes);
+/// second that of the tensor that belongs to them, and the last says what it is.
+type Layout = (&'static str, &'static str, Codes, Member);
 
 /// The layouts, with the projects that write them. If codes have several scales, messages name the scale of the first
 /// row.
-const LAYOUTS: [Layout; 26] = [
+const LAYOUTS: [Layout; 29] = [
     // deepseek-ai/DeepSeek-V3, QwenLM/Qwen3: X.weight, X.weight_scale_inv. huggingface/transformers, finegrained_fp8:
     // X.gate_up_proj, X.gate_up_proj_scale_inv.
-    ("", "_scale_inv", Codes::Narrow),
+    ("", "_scale_inv", Codes::Narrow, Member::Scale),
     // vllm-project/compressed-tensors (float-quantized, int-quantized), NVIDIA/Model-Optimizer, Comfy-Org/ComfyUI:
     // X.weight, X.weight_scale.
-    ("", "_scale", Codes::Narrow),
+    ("", "_scale", Codes::Narrow, Member::Scale),
     // Comfy-Org/ComfyUI until its metadata, kijai/ComfyUI-WanVideoWrapper, kohya-ss/musubi-tuner.
-    (".weight", ".scale_weight", Codes::Narrow),
+    (".weight", ".scale_weight", Codes::Narrow, Member::Scale),
+    (".weight", ".scale_weight_tensor", Codes::Narrow, Member::Other),
     // deepseek-ai/DeepSeek-V3, inference/convert.py, which renames X.weight_scale_inv.
-    (".weight", ".scale", Codes::Narrow),
+    (".weight", ".scale", Codes::Narrow, Member::Scale),
     // openai/gpt-oss: in the version of huggingface/transformers, and in its own.
-    ("_blocks", "_scales", Codes::Narrow),
-    (".blocks", ".scales", Codes::Narrow),
+    ("_blocks", "_scales", Codes::Narrow, Member::Scale),
+    (".blocks", ".scales", Codes::Narrow, Member::Scale),
     // vllm-project/compressed-tensors (pack-quantized, nvfp4-pack-quantized): X.weight_packed, X.weight_scale.
-    ("_packed", "_scale", Codes::Packed),
-    ("_packed", "_global_scale", Codes::Packed),
-    ("_packed", "_zero_point", Codes::Packed),
-    (".weight_packed", ".input_global_scale", Codes::Packed),
-    ("", "_zero_point", Codes::Narrow),
+    ("_packed", "_scale", Codes::Packed, Member::Scale),
+    ("_packed", "_global_scale", Codes::Packed, Member::Divisor),
+    ("_packed", "_zero_point", Codes::Packed, Member::ZeroPoint),
+    ("_packed", "_shape", Codes::Packed, Member::Shape),
+    ("_packed", "_g_idx", Codes::Packed, Member::Other),
+    (".weight_packed", ".input_global_scale", Codes::Packed, Member::Unused),
+    ("", "_zero_point", Codes::Narrow, Member::ZeroPoint),
     // NVIDIA/Model-Optimizer (NVFP4): X.weight, X.weight_scale, X.weight_scale_2.
-    ("", "_scale_2", Codes::Narrow),
+    ("", "_scale_2", Codes::Narrow, Member::Multiplier),
     // AutoGPTQ/AutoGPTQ, ModelCloud/GPTQModel, casper-hansen/AutoAWQ.
-    (".qweight", ".scales", Codes::Packed),
-    (".qweight", ".qzeros", Codes::Packed),
+    (".qweight", ".scales", Codes::Packed, Member::Other),
+    (".qweight", ".qzeros", Codes::Packed, Member::Other),
     // ml-explore/mlx, QuantizedLinear.
-    (".weight", ".scales", Codes::Packed),
-    (".weight", ".biases", Codes::Packed),
+    (".weight", ".scales", Codes::Packed, Member::Other),
+    (".weight", ".biases", Codes::Packed, Member::Other),
     // bitsandbytes-foundation/bitsandbytes: 8 bits, then 4 bits.
-    (".weight", ".SCB", Codes::Narrow),
-    ("", ".absmax", Codes::Narrow),
-    ("", ".nested_absmax", Codes::Narrow),
+    (".weight", ".SCB", Codes::Narrow, Member::Other),
+    ("", ".absmax", Codes::Narrow, Member::Other),
+    ("", ".nested_absmax", Codes::Narrow, Member::Other),
     // huggingface/optimum-quanto: X.weight._data, X.weight._scale.
-    ("._data", "._scale", Codes::Narrow),
-    ("._data", "._shift", Codes::Narrow),
+    ("._data", "._scale", Codes::Narrow, Member::Other),
+    ("._data", "._shift", Codes::Narrow, Member::Other),
     // Scales of activations: neuralmagic/AutoFP8, NVIDIA/Model-Optimizer and Comfy-Org/ComfyUI; then
     // vllm-project/compressed-tensors; then Comfy-Org/ComfyUI until its metadata and kohya-ss/musubi-tuner.
-    (".weight", ".input_scale", Codes::Narrow),
-    (".weight", ".output_scale", Codes::Narrow),
-    (".weight", ".scale_input", Codes::Narrow),
+    (".weight", ".input_scale", Codes::Narrow, Member::Unused),
+    (".weight", ".output_scale", Codes::Narrow, Member::Unused),
+    (".weight", ".scale_input", Codes::Narrow, Member::Unused),
     // Comfy-Org/ComfyUI: the layout of a layer, as JSON.
-    (".weight", ".comfy_quant", Codes::Narrow),
+    (".weight", ".comfy_quant", Codes::Narrow, Member::Description),
     // silveroxides/convert_to_quant (hybrid MXFP8).
-    (".weight", ".weight_scalar", Codes::Narrow),
+    (".weight", ".weight_scalar", Codes::Narrow, Member::Other),
 ];
 
 /// A tensor that says that floats of 8 bits have scales: Comfy-Org/ComfyUI until its metadata,
@@ -78,7 +101,7 @@ const LAYOUTS: [Layout; 26] = [
 const MARKER: &str = "scaled_fp8";
 
 /// The key of safetensors' metadata with the layouts of layers: Comfy-Org/ComfyUI.
-const METADATA: &str = "_quantization_metadata";
+pub const METADATA: &str = "_quantization_metadata";
 
 /// Files beside a model, and the keys in them that tell of scales.
 pub const CONFIGURATIONS: [(&str, &str); 3] = [
@@ -99,12 +122,19 @@ pub enum ScaleRole {
     Scaled(String),
     /// The scale of these codes, or another tensor that belongs to them.
     ScaleOf(String),
+    /// Codes that are multiplied by this scale.
+    Applied(String),
+    /// The scale of these codes, or another tensor that belongs to them. The output has no such tensor, because the codes
+    /// are multiplied.
+    Dropped(String),
 }
 
 /// The scales of a model.
 #[derive(Debug, Default)]
 pub struct Scales {
     roles: HashMap<String, ScaleRole>,
+    /// The types of the codes that have scales; `None` if the type is not known.
+    codes: HashMap<String, Option<ElementType>>,
     /// Another source that tells that codes have scales.
     told_by: Option<String>,
 }
@@ -113,12 +143,13 @@ impl Scales {
     /// Finds the scales among the tensors of a model. A tensor has no type if its shard was not read. `told_by` is
     /// another source that tells that there are scales.
     pub fn new(tensors: &BTreeMap<String, Option<ElementType>>, told_by: Option<String>) -> Self {
-        let (mut roles, mut marker) = (HashMap::new(), None);
-        for (codes, scale, stored) in LAYOUTS {
+        let (mut roles, mut types, mut marker) = (HashMap::new(), HashMap::new(), None);
+        for (codes, scale, stored, _) in LAYOUTS {
             for name in tensors.keys() {
                 let Some(common) = name.strip_suffix(scale) else { continue };
                 let codes = format!("{common}{codes}");
-                if tensors.get(&codes).is_some_and(|element_type| stored.include(*element_type)) {
+                if let Some(element_type) = tensors.get(&codes).filter(|element_type| stored.include(**element_type)) {
+                    types.entry(codes.clone()).or_insert(*element_type);
                     roles.entry(name.clone()).or_insert_with(|| ScaleRole::ScaleOf(codes.clone()));
                     roles.entry(codes).or_insert_with(|| ScaleRole::ScaledBy(name.clone()));
                 }
@@ -128,12 +159,38 @@ impl Scales {
             marker.get_or_insert_with(|| format!("the tensor {name}"));
             roles.insert(name.clone(), ScaleRole::ScaleOf("all float8 tensors".to_owned()));
         }
-        Self { roles, told_by: told_by.or(marker) }
+        Self { roles, codes: types, told_by: told_by.or(marker) }
     }
 
     /// What the metadata of a safetensors file tells about scales.
     pub fn in_metadata(metadata: &BTreeMap<String, String>) -> Option<String> {
         metadata.contains_key(METADATA).then(|| format!("{METADATA:?} in the metadata"))
+    }
+
+    /// Whether there are scales.
+    pub fn exist(&self) -> bool {
+        self.told_by.is_some() || !self.roles.is_empty()
+    }
+
+    /// The type of codes that have a scale. `None` if the name is not that of such codes.
+    pub fn codes_type(&self, name: &str) -> Option<Option<ElementType>> {
+        self.codes.get(name).copied()
+    }
+
+    /// The name that the scale of a tensor would have, by the scales that are known. If none is, it ends with `end`.
+    pub fn expected(&self, name: &str, end: &'static str) -> String {
+        let is_pair = |[codes, scale]: &[&str; 2]| {
+            let of = |(scaled, role): (&String, &ScaleRole)| match role {
+                ScaleRole::ScaledBy(by) => {
+                    scaled.strip_suffix(codes).zip(by.strip_suffix(scale)).is_some_and(|(codes, scale)| codes == scale)
+                }
+                _ => false,
+            };
+            name.ends_with(codes) && self.roles.iter().any(of)
+        };
+        let pairs = LAYOUTS.iter().filter(|row| row.3 == Member::Scale).map(|row| [row.0, row.1]);
+        let [codes, scale] = pairs.into_iter().find(is_pair).unwrap_or(["", end]);
+        format!("{}{scale}", name.strip_suffix(codes).unwrap_or(name))
     }
 
     /// Whether the name belongs to a layout.
@@ -155,7 +212,7 @@ impl Scales {
 impl ScaleRole {
     /// Whether the tensor is a scale, or another tensor that belongs to codes.
     pub fn is_scale(&self) -> bool {
-        matches!(self, Self::ScaleOf(_))
+        matches!(self, Self::ScaleOf(_) | Self::Dropped(_))
     }
 
     /// The text about the role, after a tensor in a list.
@@ -164,8 +221,31 @@ impl ScaleRole {
             Self::ScaledBy(scale) => format!("with the scale {}", printable(scale)),
             Self::Scaled(told_by) => format!("with a scale, by {}", printable(told_by)),
             Self::ScaleOf(codes) => format!("the scale of {}", printable(codes)),
+            Self::Applied(scale) => format!("multiplied by {}", printable(scale)),
+            Self::Dropped(codes) => format!("the scale of {}, not written", printable(codes)),
         }
     }
+}
+
+/// A tensor that may belong to codes.
+pub struct Companion {
+    /// The ends of the names of the codes and of the tensor.
+    pub ends: [&'static str; 2],
+    pub name: String,
+    pub member: Member,
+}
+
+/// The tensors that would belong to codes of this name, in any layout.
+pub fn companions(codes: &str) -> impl Iterator<Item = Companion> {
+    LAYOUTS.iter().filter_map(move |&(end, other, _, member)| {
+        let common = codes.strip_suffix(end)?;
+        Some(Companion { ends: [end, other], name: format!("{common}{other}"), member })
+    })
+}
+
+/// The name of a tensor whose codes have this name in a layout.
+pub fn plain_name(codes: &str) -> &str {
+    ["_packed", "_blocks", ".blocks"].iter().find_map(|end| codes.strip_suffix(end)).unwrap_or(codes)
 }
 
 /// Finds the scales among all tensors of a model.
@@ -182,8 +262,8 @@ pub fn refuse(first: &TensorReport, count: usize) -> Failure {
     };
     let (name, role) = (first.shown_name(), first.role.as_ref().map_or(String::new(), ScaleRole::text));
     let what = format!("{name} is {} {role}{more}, and the values are wrong without it", first.source_name());
-    let help =
-        "--except GLOB or --map GLOB=keep leaves such tensors as they are, --ignore-scales casts the codes alone";
+    let help = "--dequantize multiplies the codes in .safetensors files by their scales, --except GLOB or --map GLOB=keep leaves \
+         such tensors as they are, --ignore-scales casts the codes alone";
     Failure::Usage(format!("{}: {what}: {help}", first.file))
 }
 

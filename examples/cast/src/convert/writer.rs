@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use wgpu_cast_files::{
-    self as files, CastLoss, CastPiece, FileCause, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings,
+    self as files, CastLoss, CastPiece, CastScaledPiece, FileCause, FileError, FilePlan, FinishedPiece, ReadAt,
+    StreamSettings,
 };
 
 use super::caster::Caster;
@@ -192,7 +193,7 @@ impl<'a> Writer<'a> {
                     }
                 }
             }
-            let casts = plan.parts.iter().zip(&lost).filter(|(part, _)| matches!(part, Part::Cast(_)));
+            let casts = plan.parts.iter().zip(&lost).filter(|(part, _)| part.cast().is_some());
             for ((_, lost), row) in casts.zip(&output.rows) {
                 tensors[*row].lost += *lost;
             }
@@ -327,7 +328,9 @@ impl<'a> Writer<'a> {
         put: &mut dyn FnMut(&FinishedPiece<'_>) -> io::Result<()>,
     ) -> Result<(), FileError> {
         let cast: &CastPiece<'_> = &|spec, source, len, destination| self.caster.cast(spec, source, len, destination);
-        files::write(plan, inputs, &self.settings(start), cast, &mut |made| {
+        let scaled: &CastScaledPiece<'_> =
+            &|spec, scales, source, destination| self.caster.cast_scaled(spec, scales, source, destination);
+        files::write_scaled(plan, inputs, &self.settings(start), cast, scaled, &mut |made| {
             add(lost, made.losses);
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
             embedded::may_go_on()?;
@@ -379,8 +382,5 @@ fn add(sums: &mut [CastLoss], losses: &[(usize, CastLoss)]) {
 
 /// The name of the last tensor in a piece.
 fn last_name<'a>(plan: &'a FilePlan, made: &FinishedPiece<'_>) -> Option<&'a str> {
-    match &plan.parts[made.losses.last()?.0] {
-        Part::Cast(cast) => Some(&cast.name),
-        _ => None,
-    }
+    plan.parts[made.losses.last()?.0].cast().map(|cast| cast.name.as_str())
 }

@@ -71,8 +71,8 @@ fn types(folder: &Folder, file: &str) -> Vec<String> {
     names.iter().map(|name| read.tensor(name).expect("a tensor").dtype().to_string()).collect()
 }
 
-const HELP: &str = "and the values are wrong without it: --except GLOB or --map GLOB=keep leaves such tensors as they are, \
-                    --ignore-scales casts the codes alone";
+const HELP: &str = "and the values are wrong without it: --dequantize multiplies the codes in .safetensors files by their scales, \
+                    --except GLOB or --map GLOB=keep leaves such tensors as they are, --ignore-scales casts the codes alone";
 
 /// Refused is what would be cast; left alone are the scales.
 #[test]
