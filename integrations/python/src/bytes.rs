@@ -61,20 +61,21 @@ bytes! {
     I16 i16, b'i' 2;
     U32 u32, b'u' 4;
     I32 i32, b'i' 4;
+    F16 half::f16, b'f' 2;
+    Bf16 half::bf16, b'V' 2;
     F32 f32, b'f' 4;
     U64 u64, b'u' 8;
     I64 i64, b'i' 8;
     F64 f64, b'f' 8;
 }
 
-/// An array of a dtype that Rust knows. FLOAT16, BOOL and the types of ml_dtypes are viewed as unsigned integers.
+/// An array of a dtype that Rust knows. BOOL and the other types of ml_dtypes are viewed as unsigned integers.
 fn viewed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let dtype = array.dtype();
     let py = array.py();
     let unsigned: Bound<'py, PyArrayDescr> = match (dtype.kind(), dtype.itemsize()) {
-        (b'u' | b'i', 1 | 2 | 4 | 8) | (b'f', 4 | 8) => return Ok(array.clone()),
+        (b'u' | b'i', 1 | 2 | 4 | 8) | (b'f', 2 | 4 | 8) | (b'V', 2) => return Ok(array.clone()),
         (_, 1) => numpy::dtype::<u8>(py),
-        (_, 2) => numpy::dtype::<u16>(py),
         _ => return Err(cast_error(py, format!("the dtype {dtype} is no element type of ONNX"))),
     };
     Ok(array.call_method1(intern!(py, "view"), (unsigned,))?.cast_into()?)

@@ -135,14 +135,13 @@ fn cast_into<'py>(array: &Bound<'py, PyUntypedArray>, spec: &CastSpec, out: &Bou
     if !fits || types::element_type(&out.dtype())? != Some(spec.to) {
         return Ok(false);
     }
-    // The ranges are compared before both are borrowed, because arrays of different owners can share memory.
-    let read = Source::new(array)?.bytes()?.as_ptr_range();
+    let source = Source::new(array)?;
     let Ok(mut destination) = Destination::new(out) else { return Ok(false) };
-    let written = destination.bytes()?.as_ptr_range();
+    // Arrays of different owners can share memory.
+    let (read, written) = (source.bytes()?.as_ptr_range(), destination.bytes()?.as_ptr_range());
     if read.start < written.end && written.start < read.end {
         return Ok(false);
     }
-    let source = Source::new(array)?;
     let work = Work { spec, counts: false, on_gpu: false, is_new: false };
     work.cast(array.py(), source.bytes()?, destination.bytes()?)?;
     Ok(true)
