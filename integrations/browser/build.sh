@@ -27,11 +27,24 @@ module() {
     file=$(echo "$package" | tr - _)
     cargo build --profile "$profile" --locked --quiet --target "$target" --package "$package" "$@"
     cargo run --release --locked --quiet --package wgpu-cast-web-builder -- "target/$target/$profile/$file.wasm" "$glue"
-    # Not --all-features: Chromium refuses what that writes.
+    # Beside the next build, which links on one core. Not --all-features: Chromium refuses what that writes.
+    optimize "$glue" "$file" &
+    optimizing="$optimizing $!"
+}
+optimizing=''
+
+optimize() { # folder, name of the file
     node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
         --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
-        "$glue/${file}_bg.wasm" -o "$glue/optimized.wasm"
-    mv "$glue/optimized.wasm" "$glue/${file}_bg.wasm"
+        "$1/$2_bg.wasm" -o "$1/optimized.wasm"
+    mv "$1/optimized.wasm" "$1/$2_bg.wasm"
+}
+
+# Waits until all modules are optimized.
+optimized() {
+    for each in $optimizing; do
+        wait "$each"
+    done
 }
 
 # Copies the files of the package and modules to a folder.
@@ -48,11 +61,13 @@ package() {
 
 module plans wgpu-cast-web-plans plans
 if [ "${1:-}" = --plans ]; then
+    optimized
     package npm-plans plans/wgpu_cast_web_plans
     exit
 fi
 module cpu wgpu-cast-web release --no-default-features
 module gpu wgpu-cast-web release
+optimized
 package npm gpu/wgpu_cast_web plans/wgpu_cast_web_plans
 
 rm -rf target/page

@@ -108,5 +108,5 @@ export function numbers(name, given) {
 
 /** Whether a value is a buffer of a GPU. Node has no global class of them. */
 export function isBuffer(value) {
-  return typeof value === 'object' && value !== null && typeof value.mapAsync === 'function' && typeof value.usage === 'number';
+  return typeof value === 'object' && value !== null && typeof value.mapAsync === 'function';
 }

@@ -138,7 +138,8 @@ export class Caster {
       if (access !== SHARED) {
         entries.push({ binding: 0, resource: { buffer: source, offset: head[at + 4], size: head[at + 5] } });
       }
-      const bindGroup = this.#device.createBindGroup({ label: cast.label ?? 'cast', layout, entries });
+      // A label only if the caller gave one: it takes a part of the time of a bind group.
+      const bindGroup = this.#device.createBindGroup(cast.label === undefined ? { layout, entries } : { label: cast.label, layout, entries });
       commands.push({ pipeline, bindGroup, x: head[at + 1], y: head[at + 2], arena });
     });
     return commands;

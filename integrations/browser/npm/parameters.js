@@ -51,7 +51,7 @@ export class Parameters {
 
   /** The buffer that holds a block, and where. */
   get(block) {
-    const key = String.fromCharCode(...new Uint16Array(block.buffer, block.byteOffset, block.length / 2));
+    const key = String.fromCharCode.apply(null, new Uint16Array(block.buffer, block.byteOffset, block.length / 2));
     const place = this.#places.get(key);
     const there = place?.arena.deref();
     if (there) return { arena: there, offset: place.offset };

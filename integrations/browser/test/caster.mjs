@@ -1,11 +1,12 @@
-// Casts on devices of the tests' own: in Node, on Dawn with the driver that comes with Chromium.
+// Casts on devices of the tests' own: in Node, on Dawn with the driver that comes with Chromium, and in Chromium; and the examples.
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { assert } from './harness.mjs';
+import { assert, equal } from './harness.mjs';
+import { serve } from './server.mjs';
 
 /** Chromium's driver for the CPU, which is beside the browser. */
 function driver(executable) {
@@ -27,4 +28,58 @@ export function onDawn(executable, program, ...given) {
 
 export async function node(target, executable, every) {
   return onDawn(executable, 'device/node.mjs', `${target}/npm`, String(every)).join('\n        ');
+}
+
+/** The examples with the package as npm would install it, and the tests for a device. */
+function pages(target) {
+  const folder = `${target}/examples`;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(`${folder}/node_modules`, { recursive: true });
+  const copy = (from, to) => cpSync(fileURLToPath(new URL(from, import.meta.url)), `${folder}/${to}`, { recursive: true });
+  copy('../examples', '.');
+  copy('device', 'device');
+  cpSync(`${target}/npm`, `${folder}/node_modules/wgpu-cast-web`, { recursive: true });
+  return folder;
+}
+
+/** Opens a page of the examples, and calls a function with it. */
+async function opened(browser, folder, address, call) {
+  const server = await serve(folder);
+  const page = await browser.browser.newPage();
+  page.setDefaultTimeout(3_600_000);
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  await page.goto(`http://127.0.0.1:${server.port}/${address}`);
+  await page.waitForSelector('body[data-done]');
+  const told = await call(page);
+  equal(errors, [], 'errors of the page');
+  await page.close();
+  server.close();
+  return told;
+}
+
+export async function chromium(target, browser, every) {
+  const { passed, lines } = await opened(browser, pages(target), '?matmul', (page) => page.evaluate((pairs) => {
+    const worker = new Worker('./device/worker.js', { type: 'module' });
+    return new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = (event) => reject(new Error(event.message));
+      worker.postMessage({ every: pairs });
+    });
+  }, every));
+  assert(passed, lines.join('\n'));
+  return lines.join('\n        ');
+}
+
+/** An example in a page. `install`: whether it needs packages of the registry. */
+export async function example(target, browser, name, { install = false } = {}) {
+  const folder = pages(target);
+  if (install) {
+    const npm = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
+    execFileSync('npm', npm, { cwd: folder, stdio: 'inherit' });
+    cpSync(`${target}/npm`, `${folder}/node_modules/wgpu-cast-web`, { recursive: true });
+  }
+  const told = await opened(browser, folder, `?${name}`, (page) => page.$eval('body', (body) => body.textContent));
+  assert(told.startsWith('ok: '), told);
+  return told.slice('ok: '.length);
 }

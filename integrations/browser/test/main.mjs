@@ -4,7 +4,7 @@
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { node as casterInNode } from './caster.mjs';
+import { chromium as casterInChromium, example, node as casterInNode } from './caster.mjs';
 import { faults } from './faults.mjs';
 import { files, large } from './files.mjs';
 import { golden } from './golden.mjs';
@@ -50,7 +50,8 @@ const tests = [
   ['golden vectors, CPU', () => golden({ browser, types, device: 'cpu' })],
   gpu && ['golden vectors, GPU', () => golden({ browser, types, device: 'gpu' })],
   ['verify, CPU', () => verify({ browser, device: 'cpu' })],
-  gpu && ['verify, GPU', () => verify({ browser, device: 'gpu' })],
+  gpu && !all && ['verify, GPU, each 7th pair', () => verify({ browser, device: 'gpu', every: 7 })],
+  gpu && all && ['verify, GPU', () => verify({ browser, device: 'gpu' })],
   gpu && !all && ['verify, tables, each 29th pair', () => verify({ browser, device: 'gpu', variant: hardware, every: 29 })],
   gpu && all && ['verify, tables', () => verify({ browser, device: 'gpu', variant: hardware })],
   gpu && all && ['verify thoroughly, each 53rd pair', () => verify({ browser, device: 'gpu', thorough: true, every: 53 })],
@@ -72,7 +73,10 @@ const tests = [
   gpu && all && ['many, GPU', () => many({ browser, device: 'gpu' })],
   all && ['large', () => large({ browser, memory: () => { const end = watch(browser)(); return async () => `${end()} MiB more at most`; } })],
   ['package, Node', () => node(target)],
-  ['caster, Node', () => casterInNode(target, executable, all ? 1 : 29)],
+  ['caster, Node', () => casterInNode(target, executable, all ? 1 : 97)],
+  gpu && ['caster, Chromium', () => casterInChromium(target, browser, all ? 1 : 97)],
+  gpu && ['example, matmul', () => example(target, browser, 'matmul')],
+  gpu && all && ['example, onnxruntime-web', () => example(target, browser, 'onnxruntime', { install: true })],
   ['package, Vite', () => vite(target, browser, serve)],
   gpu && ['times', () => times({ browser })],
 ].filter(Boolean).filter(([name]) => !only || name.includes(only));

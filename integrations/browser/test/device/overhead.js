@@ -1,0 +1,57 @@
+// What binding and recording cost beside code written by hand for one cast: the same pipeline, bind group, parameters and dispatch.
+
+import { filled, UNIFORM } from './tools.js';
+
+const [ROUNDS, TIMES] = [21, 400];
+
+/** The median ratio of two functions that are called in turns, and microseconds of a call. */
+function compared(one, other) {
+  const times = [[], []];
+  const timed = (call) => {
+    const start = performance.now();
+    for (let i = 0; i < TIMES; i += 1) call(i);
+    return ((performance.now() - start) * 1000) / TIMES;
+  };
+  for (let round = 0; round < ROUNDS; round += 1) [one, other].forEach((call, index) => times[index].push(timed(call)));
+  const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
+  const ratio = median(times[0].map((time, round) => time / times[1][round]));
+  return `${ratio.toFixed(2)} times by hand (${median(times[0]).toFixed(2)} and ${median(times[1]).toFixed(2)} µs)`;
+}
+
+export async function overhead({ web, device }) {
+  const caster = await web.createCaster(device);
+  const [source, destination] = [filled(device, new Uint8Array(4000)), filled(device, new Uint8Array(2000))];
+  const cast = await caster.prepareAsync('float', 'float16', 1000);
+  const planned = await web.plan('float', 'float16', 1000, { limits: device.limits, tuning: caster.tuning });
+  const [{ parameters, workgroups, bindings }] = planned.dispatches;
+  const type = (readOnly) => ({ type: readOnly ? 'read-only-storage' : 'storage' });
+  const entries = bindings.map(({ binding, readOnly }) => ({ binding, visibility: 4, buffer: type(readOnly) }));
+  const layout = device.createBindGroupLayout({ entries: [...entries, { binding: 4, visibility: 4, buffer: { type: 'uniform' } }] });
+  const pipeline = device.createComputePipeline({
+    layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+    compute: { module: device.createShaderModule({ code: planned.kernels[0] }), entryPoint: 'main' },
+  });
+  const uniform = filled(device, parameters, UNIFORM);
+  const group = (buffer) => device.createBindGroup({
+    layout,
+    entries: [
+      { binding: 0, resource: { buffer: source, offset: 0, size: 4000 } }, { binding: 1, resource: { buffer: destination, offset: 0, size: 2000 } },
+      { binding: 4, resource: { buffer } },
+    ],
+  });
+  const bound = cast.bind(source, destination);
+  const own = group(uniform);
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  const lines = [
+    `bind: ${compared(() => cast.bind(source, destination), () => group(uniform))}, with parameters that are there`,
+    `bind: ${compared((i) => caster.prepare('float', 'float16', 1 + i).bind(source, destination), () => group(filled(device, parameters, UNIFORM)))}, with prepare, and a buffer of parameters each time`,
+    `record: ${compared(() => bound.recordInPass(pass), () => {
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, own);
+      pass.dispatchWorkgroups(...workgroups);
+    })}`,
+  ];
+  pass.end();
+  return lines.join('; ');
+}

@@ -1,0 +1,11 @@
+// Runs the tests on a device in a worker of a page, which needs neither a bundler nor an import map.
+
+import * as web from '../node_modules/wgpu-cast-web/index.js';
+import { run } from './tests.js';
+
+onmessage = async ({ data: { every } }) => {
+  const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+  const lines = [];
+  const passed = await run({ web, device, every }, (line) => lines.push(line));
+  postMessage({ passed, lines });
+};
