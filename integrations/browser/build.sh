@@ -78,4 +78,4 @@ for name in cpu gpu; do
     cp "target/glue/$name/wgpu_cast_web.js" "target/glue/$name/wgpu_cast_web_bg.wasm" "target/page/$name/"
 done
 
-node sizes.mjs target/page
+node sizes.mjs target/page target/npm

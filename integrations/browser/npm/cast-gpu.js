@@ -12,10 +12,13 @@ export const [COPY_SRC, COPY_DST, STORAGE] = [0x4, 0x8, 0x80];
 const casters = new WeakMap();
 
 /** The caster of a device, made once. */
-export function casterOf(device) {
+function casterOf(device) {
   if (!casters.has(device)) casters.set(device, new Caster(device));
   return casters.get(device);
 }
+
+/** Why devices were lost. */
+const losses = new WeakMap();
 
 /** A buffer for packed bytes, in whole words. */
 function bufferOf(device, label, size, contents) {
@@ -30,27 +33,44 @@ function bufferOf(device, label, size, contents) {
 }
 
 /**
- * Calls with scopes for the errors of a device, which are then errors of the cast. What the call throws itself stays. The answer is
- * awaited after all scopes are gone, so that calls beside it keep theirs.
+ * Calls with scopes for the errors of a device, which are then errors of the cast. What the call throws itself stays. The scopes are gone
+ * before their errors are awaited, so that calls beside it keep theirs.
  */
 export async function scoped(device, { from, to }, call) {
-  let lost;
-  device.lost.then((info) => { lost = info; });
+  if (!losses.has(device)) {
+    losses.set(device, undefined);
+    device.lost.then((info) => losses.set(device, info));
+  }
   device.pushErrorScope('out-of-memory');
   device.pushErrorScope('validation');
-  let result;
-  try {
-    result = call();
-  } finally {
-    var [validation, memory] = [device.popErrorScope(), device.popErrorScope()];
+  const [result, thrown] = attempted(call);
+  const errors = Promise.all([device.popErrorScope(), device.popErrorScope()]);
+  // Browsers throw it where the memory for contents is missing.
+  if (thrown instanceof RangeError) throw refused(OutOfMemoryError, from, to, 'out of memory', { cause: thrown });
+  if (thrown) {
+    errors.catch(() => {});
+    throw thrown;
   }
-  const [error, full] = await Promise.all([validation, memory]).catch((cause) => {
-    throw refused(DeviceLostError, from, to, `the device was lost: ${cause.message}`, { cause });
-  });
-  if (lost) throw refused(DeviceLostError, from, to, `the device was lost: ${lost.message || lost.reason}`);
+  const [error, full] = await errors.catch((cause) => { throw lost(from, to, cause.message, cause); });
+  const info = losses.get(device);
+  if (info) throw lost(from, to, info.message || info.reason);
   if (full) throw refused(OutOfMemoryError, from, to, 'out of memory', { cause: full });
   if (error) throw refused(DeviceError, from, to, error.message, { cause: error });
   return result;
+}
+
+/** The result of a call, or what it throws. */
+function attempted(call) {
+  try {
+    return [call(), undefined];
+  } catch (error) {
+    return [undefined, error];
+  }
+}
+
+/** The error for a lost device. */
+export function lost(from, to, reason, cause) {
+  return refused(DeviceLostError, from, to, `the device was lost: ${reason}`, { cause });
 }
 
 /** Casts a buffer, a slice of one, or an array of packed codes. Returns a new buffer, which other commands may use at once. */

@@ -36,10 +36,12 @@ export class Caster {
     if (typeof device?.createComputePipeline !== 'function') throw wrong('device', 'a GPUDevice', device);
     object('options', given);
     known('the options', given, ['limits', 'tuning']);
+    const { limits = {}, tuning } = given;
+    object('limits', limits);
     const own = limitsOf(device.limits, 'device.limits');
     this.#device = device;
-    this.limits = Object.freeze(given.limits === undefined ? own : within(limitsOf({ ...own, ...given.limits }), own));
-    this.tuning = Object.freeze(tuningOf(given.tuning, device.adapterInfo?.isFallbackAdapter === true));
+    this.limits = Object.freeze(within(limitsOf({ ...own, ...limits }), own));
+    this.tuning = Object.freeze(tuningOf(tuning, device.adapterInfo?.isFallbackAdapter === true));
     this.#planner = newPlanner(this.limits, this.tuning);
     this.#parameters = new Parameters(device);
   }

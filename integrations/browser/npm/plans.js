@@ -132,7 +132,7 @@ const planners = new Map();
 const MOST_PLANNERS = 8;
 
 function plannerOf(limits, tuning) {
-  const key = JSON.stringify([limits, tuning, tuning.dispatchElements === Infinity]);
+  const key = JSON.stringify([limits, tuning]);
   let found = planners.get(key);
   if (!found) {
     if (planners.size >= MOST_PLANNERS) planners.delete(planners.keys().next().value);

@@ -1,6 +1,6 @@
 // The self-test on the caller's device. The whole module has the difficult codes and compares; a caster casts.
 
-import { COPY_DST, COPY_SRC, STORAGE, scoped } from './cast-gpu.js';
+import { COPY_DST, COPY_SRC, STORAGE, lost, scoped } from './cast-gpu.js';
 import { Caster } from './caster.js';
 
 const MAP_READ = 0x1;
@@ -42,7 +42,7 @@ export async function casts(device, verifier) {
       device.queue.submit([encoder.finish()]);
       return back;
     });
-    await staging.mapAsync(READ);
+    await staging.mapAsync(READ).catch((cause) => { throw lost(from, to, cause.message, cause); });
     const found = new Uint8Array(staging.getMappedRange());
     prepared.forEach((cast, index) => verifier.compare(index, found.slice(starts[index], starts[index] + cast.destinationBytes)));
   } finally {

@@ -15,7 +15,7 @@ function driver(executable) {
 }
 
 /** Runs a program of Node on Dawn. Returns its lines. */
-export function onDawn(executable, program, ...given) {
+function onDawn(executable, program, ...given) {
   const found = driver(executable);
   const drivers = found ? { VK_ICD_FILENAMES: found, VK_DRIVER_FILES: found } : {};
   const { status, stdout, stderr } = spawnSync('node', [fileURLToPath(new URL(program, import.meta.url)), ...given], {
@@ -28,6 +28,11 @@ export function onDawn(executable, program, ...given) {
 
 export async function node(target, executable, every) {
   return onDawn(executable, 'device/node.mjs', `${target}/npm`, String(every)).join('\n        ');
+}
+
+/** What binding and recording cost beside code written by hand. No assertion is made of times. */
+export async function overhead(target, executable) {
+  return onDawn(executable, 'device/node.mjs', `${target}/npm`, 'overhead').join('\n        ');
 }
 
 /** The examples with the package as npm would install it, and the tests for a device. */

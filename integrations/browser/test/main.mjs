@@ -4,7 +4,7 @@
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { chromium as casterInChromium, example, node as casterInNode } from './caster.mjs';
+import { chromium as casterInChromium, example, node as casterInNode, overhead } from './caster.mjs';
 import { faults } from './faults.mjs';
 import { files, large } from './files.mjs';
 import { golden } from './golden.mjs';
@@ -79,6 +79,7 @@ const tests = [
   gpu && all && ['example, onnxruntime-web', () => example(target, browser, 'onnxruntime', { install: true })],
   ['package, Vite', () => vite(target, browser, serve)],
   gpu && ['times', () => times({ browser })],
+  all && ['overhead', () => overhead(target, executable)],
 ].filter(Boolean).filter(([name]) => !only || name.includes(only));
 
 for (const [name, test] of tests) {

@@ -1,8 +1,10 @@
-// Runs the tests on a device in Node, on Dawn. Arguments: the folder of the package, and every which pair the self-test casts.
+// Runs the tests on a device in Node, on Dawn. Arguments: the folder of the package, and every which pair the self-test casts, or
+// `overhead` to measure instead.
 
 import { pathToFileURL } from 'node:url';
 import { create, globals } from 'webgpu';
 
+import { overhead } from './overhead.js';
 import { run } from './tests.js';
 
 const [folder, every] = process.argv.slice(2);
@@ -18,6 +20,11 @@ if (!adapter) {
 }
 const { vendor, architecture, description } = adapter.info;
 console.log(`Dawn in Node ${process.version}, ${[vendor, architecture, description].filter(Boolean).join(', ')}`);
-const passed = await run({ web, device: await adapter.requestDevice(), every: Number(every) }, console.log);
+const open = async () => (await gpu.requestAdapter()).requestDevice();
+if (every === 'overhead') {
+  console.log(await overhead({ web, device: await open() }));
+  process.exit(0);
+}
+const passed = await run({ web, device: await open(), open, every: Number(every) }, console.log);
 // Dawn's threads would keep the process.
 process.exit(passed ? 0 : 1);

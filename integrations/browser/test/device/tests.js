@@ -1,10 +1,11 @@
-// The tests on a device that Node and browsers share: { web, device, every }, the package, a GPUDevice, and every which pair is tested.
+// The tests on a device that Node and browsers share. They are given { web, device, open, every }: the package, a GPUDevice, a function that
+// opens another, and every which pair the self-test casts.
 
 import { once, placed, scopes, views } from './bits.js';
 import { refused } from './refused.js';
-import { castGpu, functions, plans, selfTest } from './ways.js';
+import { castGpu, functions, lostDevice, plans, selfTest } from './ways.js';
 
-const TESTS = { placed, views, once, scopes, refused, plans, functions, castGpu, selfTest };
+const TESTS = { placed, views, once, scopes, refused, plans, functions, castGpu, lostDevice, selfTest };
 
 /** Runs all tests. Calls `tell` with a line for each. Returns whether all passed. */
 export async function run(given, tell) {

@@ -108,6 +108,21 @@ export async function castGpu({ web, device }) {
   return 'an array, a buffer, a slice';
 }
 
+/** A lost device is an error with its reason, also of the self-test. */
+export async function lostDevice({ web, open }) {
+  const device = await open();
+  const call = () => web.castGpu(device, Float32Array.of(1), 'float', 'int8');
+  await call();
+  device.destroy();
+  await device.lost;
+  const started = 'casting float to int8: the device was lost: ';
+  for (const [again, text] of [[call, started], [() => web.selfTest({ device, every: 700 }), 'casting float to float: the device was lost: ']]) {
+    const error = await thrown(again);
+    equal([error.name, error instanceof web.DeviceLostError, error.message.slice(0, text.length)], ['DeviceLost', true, text], error.stack);
+  }
+  return 'by one call and by the self-test';
+}
+
 /** Difficult codes of every so many pairs, and a device that writes a wrong bit. */
 export async function selfTest({ web, device, every }) {
   const { pairs, done, casts, elements, mismatches, equal: same } = await web.selfTest({ device, every });

@@ -4,8 +4,8 @@ import * as web from '../node_modules/wgpu-cast-web/index.js';
 import { run } from './tests.js';
 
 onmessage = async ({ data: { every } }) => {
-  const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+  const open = async () => (await navigator.gpu.requestAdapter()).requestDevice();
   const lines = [];
-  const passed = await run({ web, device, every }, (line) => lines.push(line));
+  const passed = await run({ web, device: await open(), open, every }, (line) => lines.push(line));
   postMessage({ passed, lines });
 };

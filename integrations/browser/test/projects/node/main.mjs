@@ -1,7 +1,9 @@
 // A program that casts in Node.
 
 import assert from 'node:assert/strict';
-import { cast, elementTypes, packedBytes, selfTest, version } from 'wgpu-cast-web';
+import {
+  LimitError, cast, createCaster, elementTypes, functions, packedBytes, plan, selfTest, version,
+} from 'wgpu-cast-web';
 
 const { data, losses } = await cast(new Float32Array([1, 448, 465, NaN]), 'float', 'float8e4m3fn');
 assert.deepEqual(data, Uint8Array.of(0x38, 0x7e, 0x7e, 0x7f));
@@ -47,6 +49,14 @@ await assert.rejects(packedBytes('int4', -1), { name: 'TypeError', message: 'ele
 // Also where a program has a GPU of its own.
 Object.defineProperty(globalThis.navigator ?? (globalThis.navigator = {}), 'gpu', { value: {}, configurable: true });
 await assert.rejects(cast(source, 'float', 'float16', { device: 'gpu' }), { name: 'NoAdapter', message: 'in Node, casts run on the CPU' });
+
+// Plans and functions need no device.
+const { kernels, dispatches } = await plan('float', 'float8e4m3fn', 10_000);
+assert.deepEqual([kernels.length, dispatches.length, dispatches[0].parameters.length], [2, 2, 48]);
+assert.ok(kernels.every((text) => text.includes('fn main(')));
+await assert.rejects(plan('float', 'int8', 2 ** 40), LimitError);
+assert.equal((await functions('q')).decodeWord('float4e2m1').name, 'q_float4e2m1_to_f32x8');
+await assert.rejects(createCaster(undefined), { name: 'TypeError', message: 'device must be a GPUDevice, got undefined' });
 const { pairs, equal, casts } = await selfTest({ every: 11 });
 assert.ok(equal);
 console.log(`wgpu-cast-web ${await version()} in Node ${process.version}: ${pairs} pairs, ${casts} casts, 0 differ`);
