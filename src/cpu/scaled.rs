@@ -14,15 +14,17 @@ use super::convert::convert_by;
 use super::count::LossCounter;
 use super::isa::Isa;
 use super::loops::loop_of;
-use super::packed_bytes;
+use super::{bytes_of, non_temporal};
 use crate::bits::float_env::with_default_modes;
+use crate::bits::format::Specials;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::{CastFault, Error};
+use crate::types::layout::CodeLayout;
 use crate::types::loss::LossCounts;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
-use multiply::multiply;
+use multiply::Factors;
 use scales::Rows;
 
 pub use scales::Scales;
@@ -66,7 +68,22 @@ struct Numbers([u8; 4 * PIECE]);
 /// shape's size overflows or `source` has another length; [`CastFault::DestinationLength`] if `destination` has another
 /// length; [`CastFault::ZeroPoint`] for the first zero point that the source type cannot have. Nothing is written then.
 pub fn cast_scaled(spec: &CastSpec, scales: &Scales<'_>, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
-    let scaled = ScaledCast::new(spec, scales, source, destination.len())?;
+    cast_scaled_codes(spec, scales, [CodeLayout::Packed; 2], source, destination)
+}
+
+/// Casts as [`cast_scaled`]. `layouts` says how the codes of the source and of the destination lie in memory, as in
+/// [`cast_codes`](super::cast_codes).
+///
+/// # Errors
+/// As [`cast_scaled`], with the lengths that the layouts need. Nothing is written then.
+pub fn cast_scaled_codes(
+    spec: &CastSpec,
+    scales: &Scales<'_>,
+    layouts: [CodeLayout; 2],
+    source: &[u8],
+    destination: &mut [u8],
+) -> Result<(), Error> {
+    let scaled = ScaledCast::new(spec, scales, layouts, [source.len(), destination.len()])?;
     scaled.convert(Isa::best(), scales, source, destination, |_, _| {});
     Ok(())
 }
@@ -82,8 +99,22 @@ pub fn cast_scaled_counted(
     source: &[u8],
     destination: &mut [u8],
 ) -> Result<LossCounts, Error> {
-    let scaled = ScaledCast::new(spec, scales, source, destination.len())?;
-    let counter = LossCounter::new(&CodeCast { conversion: scaled.encode, bits: scaled.encode_bits() }, Isa::best());
+    cast_scaled_codes_counted(spec, scales, [CodeLayout::Packed; 2], source, destination)
+}
+
+/// Casts as [`cast_scaled_codes`], and counts losses as [`cast_scaled_counted`].
+///
+/// # Errors
+/// As [`cast_scaled_codes`]. Nothing is written then.
+pub fn cast_scaled_codes_counted(
+    spec: &CastSpec,
+    scales: &Scales<'_>,
+    layouts: [CodeLayout; 2],
+    source: &[u8],
+    destination: &mut [u8],
+) -> Result<LossCounts, Error> {
+    let scaled = ScaledCast::new(spec, scales, layouts, [source.len(), destination.len()])?;
+    let counter = LossCounter::new(&scaled.encode, Isa::best());
     let lost = Mutex::new(LossCounts::default());
     scaled.convert(Isa::best(), scales, source, destination, |numbers, destination| {
         let counts = counter.count_cast(numbers, destination);
@@ -96,13 +127,14 @@ pub fn cast_scaled_counted(
 struct ScaledCast {
     elements: usize,
     /// From the source type to FLOAT.
-    decode: Conversion,
+    decode: CodeCast,
     /// From FLOAT to the destination type.
-    encode: Conversion,
+    encode: CodeCast,
 }
 
 impl ScaledCast {
-    fn new(spec: &CastSpec, scales: &Scales<'_>, source: &[u8], destination: usize) -> Result<Self, Error> {
+    /// `bytes` are those of the source and of the destination.
+    fn new(spec: &CastSpec, scales: &Scales<'_>, layouts: [CodeLayout; 2], bytes: [usize; 2]) -> Result<Self, Error> {
         let CastSpec { from, to, options } = *spec;
         if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
             return Err(Error::no_codes(element_type));
@@ -111,25 +143,26 @@ impl ScaledCast {
             return Err(Error::cast(from, to, CastFault::NoScales));
         };
         let elements = scales.elements().ok_or_else(|| Error::shape_overflow(from, scales.shape))?;
-        let bytes = |element_type| packed_bytes(element_type, elements, scales.shape).map(|bytes| bytes as u64);
-        let [source_bytes, destination_bytes] = [bytes(from)?, bytes(to)?];
-        if source.len() as u64 != source_bytes {
-            return Err(Error::byte_length(from, scales.shape.to_vec(), source_bytes, source.len() as u64));
+        let [read, written] = [bytes_of(from, layouts[0], elements)?, bytes_of(to, layouts[1], elements)?];
+        if bytes[0] != read {
+            return Err(Error::byte_length(from, scales.shape.to_vec(), read as u64, bytes[0] as u64));
         }
-        if destination as u64 != destination_bytes {
-            let (expected, found) = (destination_bytes, destination as u64);
+        if bytes[1] != written {
+            let (expected, found) = (written as u64, bytes[1] as u64);
             return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
         }
         if let Some(index) = scales.zero_points.iter().position(|point| !zero_points.contains(point)) {
             let zero_point = scales.zero_points[index];
             return Err(Error::cast(from, to, CastFault::ZeroPoint { index, zero_point }));
         }
-        let decode = Conversion::new(from, ElementType::FLOAT, &CastOptions::default())?;
-        Ok(Self { elements, decode, encode: Conversion::new(ElementType::FLOAT, to, &options)? })
-    }
-
-    fn encode_bits(&self) -> CodeBits {
-        CodeBits::packed(&self.encode)
+        let float = ElementType::FLOAT;
+        let [decode, encode] =
+            [Conversion::new(from, float, &CastOptions::default())?, Conversion::new(float, to, &options)?];
+        Ok(Self {
+            elements,
+            decode: CodeCast::new(decode, [layouts[0], CodeLayout::Packed]),
+            encode: CodeCast::new(encode, [CodeLayout::Packed, layouts[1]]),
+        })
     }
 
     /// Casts the elements. `count` gets the FLOATs and the results of each piece.
@@ -149,13 +182,16 @@ impl ScaledCast {
             elements: self.elements,
             scales,
             rows: scales.rows(),
-            decode: loop_of(decode, CodeBits::packed(decode), isa),
-            encode: loop_of(encode, CodeBits::packed(encode), isa),
-            bits: CodeBits([decode.from.code_bits(), encode.to.code_bits()]),
+            can_be_nan: can_be_nan(decode.conversion.from),
+            decode: loop_of(&decode.conversion, decode.bits, isa),
+            encode: loop_of(&encode.conversion, encode.bits, isa),
+            to_float: encode.conversion.is_copy(),
+            bits: CodeBits([decode.bits()[0], encode.bits()[1]]),
             isa,
         };
+        let past_caches = non_temporal::is_faster([source.len(), destination.len()]);
         convert_by(pieces.bits, self.elements, source, destination, |at, source, destination| {
-            with_default_modes(|| pieces.convert(at, source, destination, &count));
+            with_default_modes(|| pieces.convert(past_caches, at, source, destination, &count));
         });
     }
 }
@@ -166,8 +202,11 @@ struct Pieces<'a> {
     elements: usize,
     scales: &'a Scales<'a>,
     rows: Rows,
+    can_be_nan: bool,
     decode: &'a dyn CastLoop,
     encode: &'a dyn CastLoop,
+    /// Whether the destination type is FLOAT.
+    to_float: bool,
     /// The bits of codes of the source and of the destination.
     bits: CodeBits,
     isa: Isa,
@@ -175,20 +214,43 @@ struct Pieces<'a> {
 
 impl Pieces<'_> {
     /// Casts the elements from `at` on.
-    fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8], count: impl Fn(&[u8], &[u8])) {
-        let mut numbers = Numbers([0; 4 * PIECE]);
+    fn convert(
+        &self,
+        past_caches: bool,
+        mut at: usize,
+        source: &[u8],
+        destination: &mut [u8],
+        count: impl Fn(&[u8], &[u8]),
+    ) {
+        let (mut numbers, mut factors) = (Numbers([0; 4 * PIECE]), Factors::new());
         let [read, written] = self.bits.bytes(PIECE);
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             // The last byte of the tensor may have bits after the last code.
             let elements = (source.len() * 8 / self.bits.0[0] as usize).min(self.elements - at);
-            let numbers = &mut numbers.0[..4 * elements];
-            self.decode.convert(source, numbers);
-            multiply(self.isa, self.scales, &self.rows, at, numbers);
-            self.encode.convert(numbers, destination);
-            count(numbers, destination);
+            if self.to_float && !past_caches {
+                self.products(&mut factors, at, source, destination);
+            } else {
+                let numbers = &mut numbers.0[..4 * elements];
+                self.products(&mut factors, at, source, numbers);
+                let [read, written] =
+                    if past_caches { self.encode.convert_past_caches(numbers, destination) } else { [0, 0] };
+                self.encode.convert(&numbers[read..], &mut destination[written..]);
+                count(numbers, destination);
+            }
             at += elements;
         }
     }
+
+    /// Makes the products of the elements from `at` on.
+    fn products(&self, factors: &mut Factors, at: usize, source: &[u8], numbers: &mut [u8]) {
+        self.decode.convert(source, numbers);
+        factors.multiply(self.isa, self.scales, &self.rows, self.can_be_nan, at, numbers);
+    }
+}
+
+/// Whether an element of a type can be NaN or infinite.
+fn can_be_nan(from: ElementType) -> bool {
+    matches!(from.kind(), Kind::Float(format) if format.specials != Specials::Finite)
 }
 
 /// The zero points that elements of a type can have; `None` for types that cannot be scaled.

@@ -15,7 +15,7 @@ fn it_compares_the_weights_and_names_the_adapter() {
     let text = String::from_utf8(output).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("1024 x 4096 weights of float8e4m3fn on "), "{lines:?}");
-    assert_eq!(lines[1], "the decoded weights have the bits of the cast; the sums agree");
+    assert_eq!(lines[1], "the decoded weights have the bits of the cast; the sums agree; so do those of MXFP4");
     assert!(lines[2..].iter().all(|line| line.contains(" ms  ")) && lines.len() == 5, "{lines:?}");
 }
 

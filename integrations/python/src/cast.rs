@@ -40,6 +40,15 @@ use crate::work::{self, Work};
 ///     "gpu" copies the array to the first adapter of ``devices()`` that works, and back; strings stay on the CPU.
 /// opset : int, optional
 ///     The ONNX opset whose rules apply, from 1 on. The default is the newest.
+/// scale : array of a float dtype, optional
+///     The scale of each block of ``x``, a numpy array: the result is the cast of ``(x - zero_point) * scale``, rounded once to
+///     float32. The scales must be exact in float32.
+/// block : int or tuple of int, optional
+///     The elements along each axis that share a scale; a number is for the last axis, with 1 along the others. The last block
+///     of an axis may be shorter. Without it, ``scale`` has one element, or as many axes as ``x``, whose lengths divide those
+///     of ``x``.
+/// zero_point : array of an integer dtype, optional
+///     What is subtracted from the elements of each block, in the range of the dtype of ``x``. It has the shape of ``scale``.
 ///
 /// Returns
 /// -------
@@ -70,7 +79,7 @@ use crate::work::{self, Work};
 //
 // Contiguous numpy arrays of numbers are cast here at once. All other arguments go to `_cast.py`.
 #[pyfunction]
-#[pyo3(signature = (x, to, *, saturate = true, round_mode = "up", out = None, strict = false, losses = false, device = "cpu", opset = None))]
+#[pyo3(signature = (x, to, *, saturate = true, round_mode = "up", out = None, strict = false, losses = false, device = "cpu", opset = None, scale = None, block = None, zero_point = None))]
 #[allow(clippy::too_many_arguments, reason = "the keyword arguments of a Python function")]
 pub fn cast<'py>(
     x: &Bound<'py, PyAny>,
@@ -82,8 +91,17 @@ pub fn cast<'py>(
     losses: bool,
     device: &str,
     opset: Option<i64>,
+    scale: Option<&Bound<'py, PyAny>>,
+    block: Option<&Bound<'py, PyAny>>,
+    zero_point: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
+    if scale.is_some() || block.is_some() || zero_point.is_some() {
+        static SCALED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let how = (saturate, round_mode, strict, losses, device, opset);
+        let scaled = SCALED.import(py, "wgpu_cast._scaled", "cast")?;
+        return scaled.call1((x, to, out, how, scale, block, zero_point));
+    }
     if !(strict || losses)
         && device == "cpu"
         && opset.is_none()
@@ -178,11 +196,11 @@ pub fn cast_codes<'py>(
     how.losses.then(|| PyTuple::new(py, counts(&lost))).transpose()
 }
 
-fn counts(lost: &LossCounts) -> Vec<u64> {
+pub fn counts(lost: &LossCounts) -> Vec<u64> {
     lost.iter().map(|(_, count)| count).collect()
 }
 
-fn refusal(spec: &CastSpec, lost: &LossCounts) -> String {
+pub fn refusal(spec: &CastSpec, lost: &LossCounts) -> String {
     let told = lost.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}"));
     let values = match lost.total() {
         1 => "1 value is lost".to_owned(),

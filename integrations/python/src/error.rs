@@ -57,7 +57,7 @@ pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
         }
         Error::NoAdapter { .. } | Error::AdapterNotFound { .. } => device_error(py, message),
         Error::Cast { cause, .. } => match cause {
-            CastFault::Literal { .. } => cast_error(py, message),
+            CastFault::Literal { .. } | CastFault::NoScales | CastFault::ZeroPoint { .. } => cast_error(py, message),
             _ => device_error(py, message),
         },
         _ => cast_error(py, message),

@@ -12,6 +12,7 @@ mod names;
 mod onnx;
 mod pack;
 mod program;
+mod scaled;
 mod strings;
 mod threads;
 mod types;
@@ -32,6 +33,8 @@ mod native {
     use super::pack::{pack_codes, unpack_codes};
     #[pymodule_export]
     use super::program::{program, run};
+    #[pymodule_export]
+    use super::scaled::cast_scaled;
     #[pymodule_export]
     use super::strings::{parse, print};
     #[pymodule_export]

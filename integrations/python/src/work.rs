@@ -21,7 +21,7 @@ const PIECE: usize = 1 << 26;
 const NEW_PIECE: usize = 24 << 20;
 
 /// Arrays hold codes of fewer than 8 bits one in each byte, as ml_dtypes does.
-const LAYOUT: CodeLayout = CodeLayout::OnePerByte;
+pub const LAYOUT: CodeLayout = CodeLayout::OnePerByte;
 
 /// The bytes that a code takes in an array.
 pub fn item_size(element_type: ElementType) -> usize {

@@ -22,7 +22,8 @@ def test_names():
     for name in wgpu_cast.__all__:
         assert name in page or name == "__version__"
     assert str(inspect.signature(wgpu_cast.cast)) == (
-        "(x, to, *, saturate=True, round_mode='up', out=None, strict=False, losses=False, device='cpu', opset=None)"
+        "(x, to, *, saturate=True, round_mode='up', out=None, strict=False, losses=False, device='cpu', opset=None, "
+        "scale=None, block=None, zero_point=None)"
     )
 
 

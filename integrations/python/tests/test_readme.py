@@ -24,7 +24,7 @@ def table(heading: str) -> list[list[str]]:
 
 
 def test_examples() -> None:
-    assert doctest.testfile(str(README), module_relative=False, encoding="utf-8") == doctest.TestResults(failed=0, attempted=13)
+    assert doctest.testfile(str(README), module_relative=False, encoding="utf-8") == doctest.TestResults(failed=0, attempted=15)
 
 
 def test_element_types() -> None:

@@ -85,11 +85,11 @@ fn product(code: u64, zero_point: i32, scale: f32) -> u32 {
     }
 }
 
-/// The result of a cast on an instruction set, and what it loses.
+/// The result of a cast on an instruction set.
 fn cast_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8]) -> Vec<u8> {
     let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
     let mut destination = vec![0xa5; bytes];
-    let scaled = ScaledCast::new(spec, scales, source, bytes).unwrap();
+    let scaled = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), bytes]).unwrap();
     scaled.convert(isa, scales, source, &mut destination, |_, _| {});
     destination
 }
@@ -176,6 +176,36 @@ fn each_element_has_the_scale_of_its_block() {
         let [shape, block] = random_shape(&mut random, 6000);
         assert_scales_apply(&shape, &block);
     }
+}
+
+/// With codes of fewer than 8 bits one in each byte, whose other bits are ignored and become zero.
+#[test]
+fn codes_lie_one_in_each_byte() {
+    use CodeLayout::{OnePerByte, Packed};
+    let (shape, block) = ([5, 7], [2, 3]);
+    let values: Vec<f32> = (0..9).map(|i| 0.25 * i as f32).collect();
+    let scales = Scales::new(&shape, &block, &values).unwrap().with_zero_points(&[3; 9]).unwrap();
+    let codes: Vec<u8> = (0..35u8).map(|i| i.wrapping_mul(77)).collect();
+    let mut packed = [0; 18];
+    crate::cpu::pack_codes(ElementType::INT4, &codes, &mut packed).unwrap();
+    let spec = CastSpec::new(ElementType::INT4, ElementType::FLOAT6E2M3);
+    let mut expected = [0; 27];
+    let lost = cast_scaled_counted(&spec, &scales, &packed, &mut expected).unwrap();
+    assert_eq!((lost.saturated, lost.total()), (6, 9));
+    let mut in_bytes = [0; 35];
+    crate::cpu::unpack_codes(spec.to, &expected, &mut in_bytes).unwrap();
+    for (from, source) in [(Packed, &packed[..]), (OnePerByte, &codes)] {
+        for (to, expected) in [(Packed, &expected[..]), (OnePerByte, &in_bytes)] {
+            let mut found = vec![0xa5; expected.len()];
+            cast_scaled_codes(&spec, &scales, [from, to], source, &mut found).unwrap();
+            assert_eq!(found, expected);
+            found.fill(0xa5);
+            let counts = cast_scaled_codes_counted(&spec, &scales, [from, to], source, &mut found);
+            assert_eq!((counts, found.as_slice()), (Ok(lost), expected));
+        }
+    }
+    let error = cast_scaled_codes(&spec, &scales, [OnePerByte, Packed], &packed, &mut [0; 27]).unwrap_err();
+    assert_eq!(error.to_string(), "shape [5, 7] of int4 needs 35 bytes, got 18");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{CodeBits, numeric};
 use crate::bits::float_env::{control, not_inlined};
 use crate::cpu::convert::{CHUNK, convert};
 use crate::cpu::isa::Isa;
-use crate::cpu::{cast, cast_counted, cast_into, count_losses, largest_relative_error};
+use crate::cpu::{Scales, cast, cast_counted, cast_into, cast_scaled, count_losses, largest_relative_error};
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::options::CastOptions;
@@ -161,6 +161,31 @@ fn the_public_functions_keep_the_modes_out() {
         let mut bytes = vec![0; 4000];
         under(word, || cast_into(&tensor, ElementType::FLOAT, &options, &mut bytes)).unwrap();
         assert!(Some(&bytes[..]) == expected.bytes(), "{name}: cast_into");
+    }
+}
+
+/// Products of few and of many elements, with subnormals and halves of them.
+#[test]
+fn float_modes_change_no_product() {
+    for elements in [999, 2 * CHUNK + 77] {
+        let (shape, block) = ([elements], [32]);
+        let values: Vec<f32> = (0..elements.div_ceil(32)).map(|i| 1.1 * f32::powi(2.0, -(i as i32 % 149))).collect();
+        let scales = Scales::new(&shape, &block, &values).unwrap();
+        for from in [ElementType::FLOAT8E4M3FN, ElementType::BFLOAT16, ElementType::INT32] {
+            let tensor = tensor(from, elements);
+            let cast = || {
+                let mut result = vec![0; 4 * elements];
+                let spec = CastSpec::new(from, ElementType::FLOAT);
+                cast_scaled(&spec, &scales, tensor.bytes().unwrap(), &mut result).unwrap();
+                result
+            };
+            let expected = cast();
+            for (name, word) in MODES {
+                let pool = pool(word);
+                assert!(under(word, cast) == expected && pool.install(cast) == expected, "{name}: {from}");
+                check_modes(&pool, word);
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@
     x = numpy.array([0.1, 2.6, 500.0], numpy.float32)
     wgpu_cast.cast(x, "bfloat16")                            # an array of ml_dtypes' bfloat16
     wgpu_cast.cast(x, "float8e4m3fn", losses=True)           # the array, and what was lost
+    wgpu_cast.cast(x, "bfloat16", scale=numpy.float32(0.5))  # of x times a scale, or a scale for each block
     wgpu_cast.pack(wgpu_cast.cast(x, "int4"))                # the bytes of ONNX's raw_data
     wgpu_cast.convert("a.safetensors", "b.safetensors", to="float16")
 

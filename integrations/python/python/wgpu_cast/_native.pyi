@@ -1,7 +1,7 @@
 # The native part. Its functions take arrays that the Python code has checked; users call those of the package.
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
@@ -13,6 +13,7 @@ __all__ = [
     "after_fork",
     "cast",
     "cast_codes",
+    "cast_scaled",
     "devices",
     "dtype",
     "element_bits",
@@ -44,6 +45,9 @@ def cast(
     losses: Literal[False] = False,
     device: Literal["cpu", "gpu"] = "cpu",
     opset: int | None = None,
+    scale: Any = None,
+    block: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    zero_point: Any = None,
 ) -> Any: ...
 @overload
 def cast(
@@ -57,6 +61,9 @@ def cast(
     losses: Literal[True],
     device: Literal["cpu", "gpu"] = "cpu",
     opset: int | None = None,
+    scale: Any = None,
+    block: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    zero_point: Any = None,
 ) -> tuple[Any, Losses]: ...
 @overload
 def cast(
@@ -70,6 +77,9 @@ def cast(
     losses: bool,
     device: Literal["cpu", "gpu"] = "cpu",
     opset: int | None = None,
+    scale: Any = None,
+    block: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    zero_point: Any = None,
 ) -> Any: ...
 def cast_codes(
     source: Array,
@@ -77,6 +87,16 @@ def cast_codes(
     destination: Array,
     to: int,
     is_new: bool,
+    how: How,
+) -> tuple[int, ...] | None: ...
+def cast_scaled(
+    source: Array,
+    from_: int,
+    destination: Array,
+    to: int,
+    block: list[int],
+    scales: Array,
+    zero_points: Array | None,
     how: How,
 ) -> tuple[int, ...] | None: ...
 def parse(
