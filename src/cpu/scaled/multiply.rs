@@ -5,11 +5,15 @@ use super::scales::{Rows, Scales};
 use crate::cpu::codes::{F32_NAN, F32_SIGN};
 use crate::cpu::isa::{Baseline, Instructions, Isa};
 
+/// Blocks of at least this number of elements are multiplied one by one. The scales of shorter ones are written to an
+/// array first: the compiler vectorises the product of two arrays for blocks of any size.
+const LONG: usize = 64;
+
 /// The scales that are written at a time: a vector of AVX-512, and the smallest block of common formats.
 const GROUP: usize = 16;
 
-/// The scale and the zero point of each element of a piece. The compiler vectorises the product of two arrays for blocks
-/// of any size. A block that is not a multiple of [`GROUP`] is written beyond its end, before the next one.
+/// The scale and the zero point of each element of a piece. A block that is not a multiple of [`GROUP`] is written beyond
+/// its end, before the next one.
 pub(super) struct Factors {
     scales: [f32; PIECE + GROUP],
     zero_points: [f32; PIECE + GROUP],
@@ -50,58 +54,74 @@ impl Factors {
         numbers: &mut [u8],
     ) {
         let (numbers, _) = numbers.as_chunks_mut::<4>();
+        // Zero points of floats are 0. Subtracting would change NaN on some processors.
+        let has_zero_points = !scales.zero_points.is_empty() && !can_be_nan;
         instructions.run(
             #[inline(always)]
             || {
-                let is_any = self.fill(scales, rows, at, numbers.len());
-                let (factors, points) = (&self.scales[..numbers.len()], &self.zero_points[..numbers.len()]);
-                // Those of floats are 0. Subtracting would change NaN on some processors.
-                if !scales.zero_points.is_empty() && !can_be_nan {
-                    for i in 0..numbers.len() {
-                        numbers[i] = (f32::from_le_bytes(numbers[i]) - points[i]).to_le_bytes();
+                let mut has_special = false;
+                let (mut row, mut within, mut done) = (at / rows.len, at % rows.len, 0);
+                while done < numbers.len() {
+                    let end_of_row = done + (rows.len - within).min(numbers.len() - done);
+                    let mut index = rows.first_scale(row) + within / rows.block;
+                    let mut in_block = rows.block - within % rows.block;
+                    while done < end_of_row {
+                        let end = done + in_block.min(end_of_row - done);
+                        let scale = scales.values[index];
+                        let zero_point = if has_zero_points { scales.zero_points[index] as f32 } else { 0.0 };
+                        if rows.block >= LONG {
+                            let block = &mut numbers[done..end];
+                            if has_zero_points {
+                                subtract(
+                                    block,
+                                    #[inline(always)]
+                                    |_| zero_point,
+                                );
+                            }
+                            multiply_by(
+                                block,
+                                can_be_nan,
+                                is_special(scale),
+                                #[inline(always)]
+                                |_| scale,
+                            );
+                        } else {
+                            has_special |= is_special(scale);
+                            write(&mut self.scales, done, end, scale);
+                            if has_zero_points {
+                                write(&mut self.zero_points, done, end, zero_point);
+                            }
+                        }
+                        (done, index, in_block) = (end, index + 1, rows.block);
                     }
+                    (row, within) = (row + 1, 0);
                 }
-                if is_any {
-                    for i in 0..numbers.len() {
-                        numbers[i] = any_product(u32::from_le_bytes(numbers[i]), factors[i]).to_le_bytes();
+                if rows.block < LONG {
+                    let (factors, points) = (&self.scales[..numbers.len()], &self.zero_points[..numbers.len()]);
+                    if has_zero_points {
+                        subtract(
+                            numbers,
+                            #[inline(always)]
+                            |i| points[i],
+                        );
                     }
-                } else if can_be_nan {
-                    for i in 0..numbers.len() {
-                        numbers[i] = finite_product(u32::from_le_bytes(numbers[i]), factors[i]).to_le_bytes();
-                    }
-                } else {
-                    for i in 0..numbers.len() {
-                        numbers[i] = (f32::from_le_bytes(numbers[i]) * factors[i]).to_le_bytes();
-                    }
+                    multiply_by(
+                        numbers,
+                        can_be_nan,
+                        has_special,
+                        #[inline(always)]
+                        |i| factors[i],
+                    );
                 }
             },
         );
     }
+}
 
-    /// Writes the scales and the zero points of `elements` elements from `at` on. Returns whether a scale is 0, infinite
-    /// or NaN.
-    #[inline(always)]
-    fn fill(&mut self, scales: &Scales<'_>, rows: &Rows, at: usize, elements: usize) -> bool {
-        let mut is_any = false;
-        let (mut row, mut within, mut filled) = (at / rows.len, at % rows.len, 0);
-        while filled < elements {
-            let end_of_row = filled + (rows.len - within).min(elements - filled);
-            let mut index = rows.first_scale(row) + within / rows.block;
-            let mut in_block = rows.block - within % rows.block;
-            while filled < end_of_row {
-                let end = filled + in_block.min(end_of_row - filled);
-                let scale = scales.values[index];
-                is_any |= !scale.is_finite() || scale == 0.0;
-                write(&mut self.scales, filled, end, scale);
-                if !scales.zero_points.is_empty() {
-                    write(&mut self.zero_points, filled, end, scales.zero_points[index] as f32);
-                }
-                (filled, index, in_block) = (end, index + 1, rows.block);
-            }
-            (row, within) = (row + 1, 0);
-        }
-        is_any
-    }
+/// Whether the scale can give NaN with an infinite number, or with any.
+#[inline(always)]
+fn is_special(scale: f32) -> bool {
+    !scale.is_finite() || scale == 0.0
 }
 
 /// Writes a number from `start` on, to `end` or beyond it.
@@ -111,6 +131,32 @@ fn write(factors: &mut [f32; PIECE + GROUP], start: usize, end: usize, factor: f
     while at < end {
         factors[at..at + GROUP].copy_from_slice(&[factor; GROUP]);
         at += GROUP;
+    }
+}
+
+/// Subtracts the zero point of each number.
+#[inline(always)]
+fn subtract(numbers: &mut [[u8; 4]], zero_point: impl Fn(usize) -> f32) {
+    for i in 0..numbers.len() {
+        numbers[i] = (f32::from_le_bytes(numbers[i]) - zero_point(i)).to_le_bytes();
+    }
+}
+
+/// Multiplies each number by its scale, of which any or none is special.
+#[inline(always)]
+fn multiply_by(numbers: &mut [[u8; 4]], can_be_nan: bool, has_special: bool, scale: impl Fn(usize) -> f32) {
+    if has_special {
+        for i in 0..numbers.len() {
+            numbers[i] = any_product(u32::from_le_bytes(numbers[i]), scale(i)).to_le_bytes();
+        }
+    } else if can_be_nan {
+        for i in 0..numbers.len() {
+            numbers[i] = finite_product(u32::from_le_bytes(numbers[i]), scale(i)).to_le_bytes();
+        }
+    } else {
+        for i in 0..numbers.len() {
+            numbers[i] = (f32::from_le_bytes(numbers[i]) * scale(i)).to_le_bytes();
+        }
     }
 }
 
