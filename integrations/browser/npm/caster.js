@@ -80,9 +80,13 @@ export class Caster {
   }
 
   #prepared(cast) {
+    // Most binds of a cast differ only in their buffers, and planning takes longer than making a bind group.
+    let last;
     return new Prepared(cast, (places, buffers) => {
-      const bytes = planned(this.#planner, cast.code, cast.layout, places);
-      return new Bound(this.#commands(bytes, cast, buffers), cast.label);
+      if (!last || !covers(last.places, places)) {
+        last = { places, bytes: planned(this.#planner, cast.code, cast.layout, places) };
+      }
+      return new Bound(this.#commands(last.bytes, cast, buffers), cast.label);
     });
   }
 
@@ -150,6 +154,14 @@ export class Caster {
 
 /** The numbers of a placement at the start of two buffers, without checks. */
 const NOWHERE = Float64Array.of(0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0);
+
+/** Whether the plan and the checks of known places hold for others: the same places, in slices and buffers that are as long or longer. */
+function covers(known, places) {
+  const holds = (at) => known[at] === places[at] && known[at + 1] === places[at + 1] && places[at + 3] >= known[at + 3] && places[at + 4] !== 0
+    // A whole tensor's slice has one of two lengths.
+    && (places[at + 1] < 0 ? places[at + 2] === known[at + 2] : places[at + 2] >= known[at + 2]);
+  return known[10] === places[10] && holds(0) && holds(5);
+}
 
 /** A planned cast of a number of elements. */
 class Prepared {

@@ -30,11 +30,6 @@ export async function node(target, executable, every) {
   return onDawn(executable, 'device/node.mjs', `${target}/npm`, String(every)).join('\n        ');
 }
 
-/** What binding and recording cost beside code written by hand. No assertion is made of times. */
-export async function overhead(target, executable) {
-  return onDawn(executable, 'device/node.mjs', `${target}/npm`, 'overhead').join('\n        ');
-}
-
 /** The examples with the package as npm would install it, and the tests for a device. */
 function pages(target) {
   const folder = `${target}/examples`;
@@ -87,4 +82,15 @@ export async function example(target, browser, name, { install = false } = {}) {
   const told = await opened(browser, folder, `?${name}`, (page) => page.$eval('body', (body) => body.textContent));
   assert(told.startsWith('ok: '), told);
   return told.slice('ok: '.length);
+}
+
+/** What binding and recording cost beside code written by hand, in Node and in Chromium. No assertion is made of times. */
+export async function overhead(target, executable, browser) {
+  const inNode = onDawn(executable, 'device/node.mjs', `${target}/npm`, 'overhead').join('\n');
+  const inChromium = await opened(browser, pages(target), '?matmul', (page) => page.evaluate(async () => {
+    const web = await import('wgpu-cast-web');
+    const { overhead: measured } = await import('./device/overhead.js');
+    return measured({ web, device: await (await navigator.gpu.requestAdapter()).requestDevice() });
+  }));
+  return `in Node: ${inNode}\n        in Chromium: ${inChromium}`;
 }

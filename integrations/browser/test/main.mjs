@@ -79,7 +79,7 @@ const tests = [
   gpu && all && ['example, onnxruntime-web', () => example(target, browser, 'onnxruntime', { install: true })],
   ['package, Vite', () => vite(target, browser, serve)],
   gpu && ['times', () => times({ browser })],
-  all && ['overhead', () => overhead(target, executable)],
+  gpu && all && ['overhead', () => overhead(target, executable, browser)],
 ].filter(Boolean).filter(([name]) => !only || name.includes(only));
 
 for (const [name, test] of tests) {

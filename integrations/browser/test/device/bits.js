@@ -1,6 +1,6 @@
 // The bits of casts between buffers, in all places where tensors may lie. integrations/dawn compares every pair.
 
-import { after, assert, equal, filled, noise, onCpu, watched } from './tools.js';
+import { after, assert, equal, filled, noise, onCpu, thrown, watched } from './tools.js';
 
 /** Elements of a type at a bit of bytes, as numbers: types of at most 32 bits. */
 function read(bytes, bits, first, count) {
@@ -115,6 +115,15 @@ export async function once({ web, device }) {
   const made = calls.createBuffer;
   cast.bind(source, destination);
   equal(calls.createBuffer, made, 'buffers for parameters that are there');
+  // A plan that a bind has made serves others at the same places only where its checks hold too.
+  const part = caster.prepare('float', 'bfloat16', 100);
+  const small = filled(device, new Uint8Array(396));
+  part.bind({ buffer: source, first: 0 }, destination);
+  part.bind({ buffer: filled(device, new Uint8Array(400)), first: 0 }, destination);
+  for (const buffer of [{ buffer: small, first: 0 }, small, { buffer: source, size: 404 }, filled(device, new Uint8Array(4096), 0x8)]) {
+    const { name, side } = await thrown(() => part.bind(buffer, destination));
+    equal([name, side], ['Slice', 'source'], 'what a second bind refuses');
+  }
   equal(bounds[0].dispatches.map(({ workgroups }) => workgroups.length), [3, 3], 'dispatches of a cast');
   // After the first recording the buffer of parameters is sealed, and others follow.
   const many = Array.from({ length: 100 }, (_, index) => caster.prepare('float', 'bfloat16', index + 1).bind(source, destination));

@@ -2,20 +2,22 @@
 
 import { filled, UNIFORM } from './tools.js';
 
-const [ROUNDS, TIMES] = [21, 400];
+const ROUNDS = 41;
 
-/** The median ratio of two functions that are called in turns, and microseconds of a call. */
-function compared(one, other) {
+/** The median ratio of two functions that are called in turns, and microseconds of a call. The device is idle before each turn. */
+async function compared(device, calls, one, other) {
   const times = [[], []];
-  const timed = (call) => {
-    const start = performance.now();
-    for (let i = 0; i < TIMES; i += 1) call(i);
-    return ((performance.now() - start) * 1000) / TIMES;
-  };
-  for (let round = 0; round < ROUNDS; round += 1) [one, other].forEach((call, index) => times[index].push(timed(call)));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [index, call] of [one, other].entries()) {
+      await device.queue.onSubmittedWorkDone();
+      const start = performance.now();
+      for (let i = 0; i < calls; i += 1) call(i);
+      times[index].push(((performance.now() - start) * 1000) / calls);
+    }
+  }
   const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
   const ratio = median(times[0].map((time, round) => time / times[1][round]));
-  return `${ratio.toFixed(2)} times by hand (${median(times[0]).toFixed(2)} and ${median(times[1]).toFixed(2)} µs)`;
+  return `${ratio.toFixed(2)} times by hand (medians ${median(times[0]).toFixed(2)} and ${median(times[1]).toFixed(2)} µs)`;
 }
 
 export async function overhead({ web, device }) {
@@ -44,9 +46,9 @@ export async function overhead({ web, device }) {
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   const lines = [
-    `bind: ${compared(() => cast.bind(source, destination), () => group(uniform))}, with parameters that are there`,
-    `bind: ${compared((i) => caster.prepare('float', 'float16', 1 + i).bind(source, destination), () => group(filled(device, parameters, UNIFORM)))}, with prepare, and a buffer of parameters each time`,
-    `record: ${compared(() => bound.recordInPass(pass), () => {
+    `bind: ${await compared(device, 200, () => cast.bind(source, destination), () => group(uniform))}, with parameters that are there`,
+    `bind: ${await compared(device, 200, (i) => caster.prepare('float', 'float16', 1 + i).bind(source, destination), () => group(filled(device, parameters, UNIFORM)))}, with prepare, and a buffer of parameters each time`,
+    `record: ${await compared(device, 2000, () => bound.recordInPass(pass), () => {
       pass.setPipeline(pipeline);
       pass.setBindGroup(0, own);
       pass.dispatchWorkgroups(...workgroups);
