@@ -10,7 +10,7 @@
 //! | plan an ONNX model of any size, its weights or the whole graph | [`ModelScan`], [`ModelRules`], [`GraphRules`] |
 //! | plan an ONNX tensor | [`TensorMessage`], [`tensor_proto_plan`] |
 //! | plan codes without a header | [`raw_tensor`], [`raw_plan`] |
-//! | multiply codes by their scales | [`ScaledCast`] |
+//! | multiply codes by their scales | [`ScaledCast`], [`write_scaled`] |
 //! | write what a plan says | [`FilePlan`], [`write()`], [`StreamSettings`] |
 //! | give bytes to read | [`ReadAt`], [`InputRange`], [`InputFile`] |
 //!
@@ -20,9 +20,9 @@
 //! piece. It does not know the formats, and its buffers stay within [`StreamSettings::memory`]. The output is written from
 //! front to back. It can therefore be a pipe, and an interrupted output can be continued.
 //!
-//! A cast depends on no other value: only a [`ScaledCast`] knows scales, and no scale is computed. A tensor that stays in its type is
-//! not cast: its codes are copied, perhaps into another order or layout. [`LossCounts`](wgpu_cast::LossCounts) counts the
-//! values that the destination type could not hold.
+//! No scale is computed, and no value depends on another. The scales of codes that have some are multiplied where a plan says
+//! so ([`ScaledCast`]). A tensor that stays in its type is not cast: its codes are copied, perhaps into another order or
+//! layout. [`LossCounts`](wgpu_cast::LossCounts) counts the values that the destination type could not hold.
 //!
 //! # Models
 //! ```

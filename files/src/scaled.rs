@@ -24,6 +24,38 @@ pub type CastScaledPiece<'a> =
 /// The cast of a matrix of codes that have scales: (code − zero point) · scale, rounded once to FLOAT, and then cast. It is
 /// the cast of [`cpu::cast_scaled`]. A scale that is no finite number is an error while the output is made. A scale of 0
 /// and a negative one are numbers like others.
+///
+/// ```
+/// use wgpu_cast::{CastOptions, ElementType, cpu};
+/// use wgpu_cast_files::{self as files, FilePlan, Part, ScaleTensor, ScaledCast, StreamSettings, TensorCast, TensorStorage};
+///
+/// // Two rows of two codes, and a scale for each row.
+/// let (codes, scales) = (vec![0x38, 0x40, 0x38, 0x40], [0.5f32, -1.0].map(f32::to_le_bytes).concat());
+/// let [from, to] = [ElementType::FLOAT8E4M3FN, ElementType::BFLOAT16].map(TensorStorage::packed);
+/// let (name, options, column_major) = ("w".to_owned(), CastOptions::default(), Vec::new());
+/// let cast = TensorCast { name, elements: 4, input: 0, offset: 0, from, to, options, column_major, clamp: false };
+/// let scales_of_rows =
+///     ScaleTensor { name: "w_scale".to_owned(), input: 1, offset: 0, element_type: ElementType::FLOAT };
+/// let scaled = ScaledCast {
+///     cast,
+///     columns: 2,
+///     block: [1, 2],
+///     scales: scales_of_rows,
+///     second: None,
+///     zero_points: None,
+///     transposed: false,
+/// };
+/// let plan = FilePlan { parts: vec![Part::Scaled(Box::new(scaled))] };
+/// let (settings, mut output) = (StreamSettings::default(), Vec::new());
+/// let casters = (&cpu::cast_counted, &cpu::cast_scaled_counted);
+/// files::write_scaled(&plan, &[&codes, &scales], &settings, casters.0, casters.1, &mut |finished| {
+///     output.extend_from_slice(finished.bytes);
+///     Ok(())
+/// })?;
+/// // 0.5, 1, -1 and -2
+/// assert_eq!(output, [0x00, 0x3f, 0x80, 0x3f, 0x80, 0xbf, 0x00, 0xc0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ScaledCast {
     /// The cast of the codes. They are a matrix in row-major order, packed in the input and in the output. Each row must
@@ -181,11 +213,17 @@ impl ScaledCast {
     }
 
     /// The products of a range of elements, as FLOAT.
-    fn products(&self, operands: &Operands, source: &[u8], range: &std::ops::Range<u64>) -> Result<Vec<u8>, FileError> {
+    fn products(
+        &self,
+        operands: &Operands,
+        source: &[u8],
+        range: &std::ops::Range<u64>,
+        caster: &CastScaledPiece<'_>,
+    ) -> Result<Vec<u8>, FileError> {
         let bytes = (range.end - range.start).saturating_mul(4);
         let mut products = super::memory::zeros(bytes)?;
         let spec = CastSpec::new(self.cast.from.element_type, ElementType::FLOAT);
-        self.run(&spec, operands, source, range, &mut products, &cpu::cast_scaled_counted)?;
+        self.run(&spec, operands, source, range, &mut products, caster)?;
         Ok(products)
     }
 
@@ -207,7 +245,7 @@ impl ScaledCast {
         };
         let clamps = *clamp && lost.counts.infinite > 0;
         if clamps || relative_errors {
-            let products = self.products(operands, source, range)?;
+            let products = self.products(operands, source, range, caster)?;
             if relative_errors {
                 let spec = CastSpec::new(ElementType::FLOAT, to.element_type).with_options(*options);
                 let len = (range.end - range.start) as usize;

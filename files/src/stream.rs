@@ -111,9 +111,8 @@ pub struct FinishedPiece<'a> {
 /// Before any work: [`FileCause::TooLarge`] if the size of an input range or of the output overflows;
 /// [`FileCause::Request`] for an input that `inputs` does not have, for strings, for
 /// [`OnePerByte`](CodeStorage::OnePerByte) with codes of 8 bits or more, for [`BigEndian`](CodeStorage::BigEndian) with
-/// narrower ones, for packed codes narrower than a byte in column-major order, and for scales that do not fit their codes.
-///
-/// A scale that is no finite number is [`FileCause::Malformed`]. It is found when its piece is made.
+/// narrower ones, for packed codes narrower than a byte in column-major order, and for codes with scales, which need
+/// [`write_scaled`].
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
@@ -121,13 +120,15 @@ pub fn write(
     caster: &CastPiece<'_>,
     sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    write_scaled(plan, inputs, settings, caster, &cpu::cast_scaled_counted, sink)
+    make(plan, inputs, settings, (caster, None), sink)
 }
 
-/// Makes an output as [`write()`]. `scaled` casts codes with scales; [`write()`] uses [`cpu::cast_scaled_counted`].
+/// Makes an output as [`write()`], also of a plan with codes that have scales ([`Part::Scaled`]). `scaled` casts them; that
+/// on the CPU is [`cpu::cast_scaled_counted`].
 ///
 /// # Errors
-/// Those of [`write()`].
+/// Those of [`write()`]. [`FileCause::Malformed`] for a scale that is no finite number; it is found when its piece is made.
+/// Before any work, [`FileCause::Request`] for scales that do not fit their codes.
 pub fn write_scaled(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
@@ -136,6 +137,20 @@ pub fn write_scaled(
     scaled: &CastScaledPiece<'_>,
     sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    make(plan, inputs, settings, (caster, Some(scaled)), sink)
+}
+
+/// Makes an output. A program that never casts codes with scales gives no function for that, and does not contain it.
+fn make(
+    plan: &FilePlan,
+    inputs: &[&dyn ReadAt],
+    settings: &StreamSettings,
+    (caster, scaled): (&CastPiece<'_>, Option<&CastScaledPiece<'_>>),
+    sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    if let (None, Some(Part::Scaled(part))) = (scaled, plan.parts.iter().find(|part| matches!(part, Part::Scaled(_)))) {
+        return Err(FileError::from(PlanFault::NoScaledCaster).of_tensor(&part.cast.name));
+    }
     plan.parts.iter().try_for_each(|part| check(part, inputs.len()))?;
     plan.bytes().ok_or(PlanFault::Size)?;
     let memory = settings.memory.max(1 << 20);
@@ -257,7 +272,7 @@ struct Work<'a> {
     plan: &'a FilePlan,
     inputs: &'a [&'a dyn ReadAt],
     caster: &'a CastPiece<'a>,
-    scaled: &'a CastScaledPiece<'a>,
+    scaled: Option<&'a CastScaledPiece<'a>>,
     /// The memory for a slab of an array in column-major order, in bytes.
     slab: usize,
     relative_errors: bool,
@@ -388,8 +403,10 @@ impl<'a> Work<'a> {
                     stored.map_err(|error| failed(&codes.name, error))?;
                 }
                 Part::Scaled(scaled) => {
-                    let Some(operands) = operands.next() else { unreachable!("they were read") };
-                    let (caster, errors) = (self.scaled, self.relative_errors);
+                    let (Some(operands), Some(caster)) = (operands.next(), self.scaled) else {
+                        unreachable!("the plan was checked, and they were read")
+                    };
+                    let errors = self.relative_errors;
                     let lost = scaled.cast(operands, source, &fragment.range, destination, caster, errors);
                     made.losses.push((fragment.part, lost.map_err(|error| error.of_tensor(&scaled.cast.name))?));
                 }

@@ -59,6 +59,8 @@ pub(crate) enum PlanFault {
     CodeWidth,
     #[error("codes of fewer than 8 bits cannot be packed in column-major order")]
     PackedColumns,
+    #[error("codes with scales need a function that casts them (write_scaled)")]
+    NoScaledCaster,
     #[error("{elements} elements in rows of {columns} are no matrix with blocks of {} x {}", block[0], block[1])]
     Blocks { elements: u64, columns: u64, block: [u64; 2] },
     #[error(
@@ -83,6 +85,7 @@ impl PlanFault {
             | Self::NoInput { .. }
             | Self::CodeWidth
             | Self::PackedColumns
+            | Self::NoScaledCaster
             | Self::Blocks { .. }
             | Self::ScaledStorage
             | Self::ScaleType { .. } => FileCause::Request,

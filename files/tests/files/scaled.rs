@@ -30,7 +30,7 @@ fn make(cast: &ScaledCast, inputs: &[&dyn ReadAt], start: u64) -> Result<(Vec<u8
     let (mut bytes, mut lost, mut ends) = (Vec::new(), CastLoss::default(), Vec::new());
     let mut settings = StreamSettings::default();
     (settings.memory, settings.start, settings.relative_errors) = (1 << 20, start, true);
-    files::write(&plan, inputs, &settings, &cpu::cast_counted, &mut |finished| {
+    files::write_scaled(&plan, inputs, &settings, &cpu::cast_counted, &cpu::cast_scaled_counted, &mut |finished| {
         assert!(finished.bytes.len() <= 1 << 16, "a piece fits into its share of the memory");
         bytes.extend(finished.bytes);
         ends.push(finished.piece.output.end);
@@ -276,6 +276,13 @@ fn plans_that_do_not_fit_are_refused() {
         let message = if message.is_empty() { storage } else { message };
         assert_eq!(error.to_string(), format!("tensor \"a\": {message}"));
     }
+    let plan = FilePlan {
+        parts: vec![Part::Scaled(Box::new(scaled(6, 6, [1, 2], [ElementType::FLOAT8E4M3FN, ElementType::FLOAT])))],
+    };
+    let inputs: [&dyn ReadAt; 2] = [&Unread, &Unread];
+    let error = files::write(&plan, &inputs, &StreamSettings::default(), &cpu::cast_counted, &mut |_| Ok(()));
+    let message = "tensor \"a\": codes with scales need a function that casts them (write_scaled)";
+    assert_eq!(error.unwrap_err().to_string(), message);
     let empty = scaled(0, 0, [1, 2], [ElementType::FLOAT8E4M3FN, ElementType::FLOAT]);
     assert_eq!(make(&empty, &[&Unread, &Unread], 0).unwrap().0, [1; 7]);
 }
