@@ -58,6 +58,7 @@ def seeds(root):
         (".bin", numbers),
     ]
     paths = ["examples/cast/data/tiny.safetensors", "files/tests/golden/*.npz", "tests/fuzz/corpus/*", "files/tests/fuzz/corpus/*"]
+    paths += ["examples/cast/tests/golden/scales/*/*.safetensors"]
     paths += ["target/onnx-node-data/*/**/*.onnx", "target/onnx-node-data/*/**/*.pb", "target/onnx-models/models/*.onnx"]
     for pattern in paths:
         for path in sorted(glob.glob(os.path.join(root, pattern), recursive=True)):
@@ -110,6 +111,8 @@ def arguments(extension, random):
     choices = [["--stats"], ["--strict"], ["--resume"], ["--dry-run"], ["--map", "*=int8"], ["--from", random.choice(TYPES.split())]]
     if extension == ".onnx":
         choices += [["--graph"], ["--graph", "--keep-io-types"], ["--external-from", "16B"]] * 2
+    if extension == ".safetensors":
+        choices += [["--dequantize"]] * 4
     for choice in choices:
         if random.random() < 0.25 and choice[0] not in options:
             options += choice

@@ -6,9 +6,10 @@ use crate::convert::checkpoint;
 use crate::tool::{Folder, floats};
 
 /// The models that `golden/make_scales.py` wrote, with the summary of their conversion.
-const MODELS: [(&str, &str); 16] = [
+const MODELS: [(&str, &str); 17] = [
     ("comfy", "2 of 7 tensors cast (float8e4m3fn -> bfloat16)"),
     ("comfy-metadata", "2 of 5 tensors cast (float8e4m3fn -> bfloat16, float8e5m2 -> bfloat16)"),
+    ("compressed-tensors-experts", "1 of 2 tensors cast (float8e4m3fn -> bfloat16)"),
     ("compressed-tensors-float", "4 of 10 tensors cast (float8e4m3fn -> bfloat16)"),
     ("compressed-tensors-int8", "2 of 5 tensors cast (int8 -> bfloat16)"),
     ("compressed-tensors-packed", "4 of 15 tensors cast (uint4 -> bfloat16, uint8 -> bfloat16)"),

@@ -235,6 +235,13 @@ fn what_does_not_fit_is_refused() {
             "l.weight: its zero point l.weight_zero_point is in no file of the model".to_owned(),
         ),
         (
+            vec![codes, ("l.weight_scale_inv", "F32", &[1, 1], &one), ("e.gate_up", "U8", &[2], &[0; 2])],
+            method("fp8"),
+            "e.gate_up is uint8, and its scale e.gate_up_scale_inv is in no file of the model (--except GLOB leaves such \
+             tensors as they are)"
+                .to_owned(),
+        ),
+        (
             vec![("e_blocks", "U8", &[1, 1, 1, 16], &[0; 16]), ("e_scales", "U8", &[1, 1, 1], &[0])],
             String::new(),
             "e_blocks: its scale e_scales has the shape [1, 1, 1], and codes of shape [experts, rows, groups, 16] with an \

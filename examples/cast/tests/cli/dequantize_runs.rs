@@ -1,7 +1,7 @@
 //! `convert --dequantize`: rules, parts of a model, and runs that were interrupted.
 
 use crate::convert::checkpoint;
-use crate::dequantize::{copy, expected, json, made, shown};
+use crate::dequantize::{copy, expected, json, made, shown, tensors_of};
 use crate::tool::{Folder, binary, floats};
 
 /// Codes that the rules keep keep their scales, and the configuration stays.
@@ -33,6 +33,32 @@ fn kept_codes_keep_their_scales() {
     let outcome = folder.cast("convert out rest --dequantize --copy-others");
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(made(&folder, "rest"), expected("deepseek"));
+}
+
+/// A file from a pipe has its scales itself. What is needed before any work is not read from it.
+#[test]
+fn files_from_a_pipe() {
+    let folder = Folder::new();
+    for (model, message) in [
+        ("fp8-modelopt", None),
+        (
+            "nvfp4-modelopt",
+            Some(
+                "wgpu-cast: -: a.weight: a.weight_scale_2: it is needed before any work, and is not read from a pipe (give a file)",
+            ),
+        ),
+    ] {
+        copy(&folder, model);
+        let line = "convert - out.safetensors --in-format safetensors --dequantize";
+        let outcome = folder.cast_from("m/model.safetensors", line);
+        match message {
+            Some(message) => assert_eq!((outcome.status, outcome.line()), (Some(1), message)),
+            None => {
+                assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+                assert_eq!(tensors_of(&folder.read("out.safetensors")), expected(model));
+            }
+        }
+    }
 }
 
 /// Each part reads scales of the other part's shard.

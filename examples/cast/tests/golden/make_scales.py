@@ -289,6 +289,13 @@ def modelopt():
     model("fp8-modelopt", tensors, {"a.weight": product(a, s)}, config)
 
 
+def compressed_experts():
+    a, s = floats((2, 3, 10), E4M3), scale((2, 3, 1), BF16)
+    plain = {"experts.weight": product(a, s)}
+    groups = [group(8, "float", "channel")]
+    compressed("compressed-tensors-experts", {"experts.weight": a, "experts.weight_scale": s}, plain, groups, "float-quantized")
+
+
 def autofp8():
     a, s = floats((6, 10), E4M3), scale((1,))
     config = {"quantization_config": {"quant_method": "fp8", "activation_scheme": "static", "ignored_layers": ["lm_head"]}}
@@ -311,3 +318,4 @@ if __name__ == "__main__":
     comfy()
     modelopt()
     autofp8()
+    compressed_experts()

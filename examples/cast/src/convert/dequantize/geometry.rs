@@ -159,9 +159,10 @@ fn of_weights(shape: &Shape, scales: &Shape, weights: &Weights) -> (Option<Vec<u
     let block = match (weights.strategy.as_str(), weights.group, weights.block) {
         ("tensor", ..) => return (Some(vec![]), (count(scales) == 1).then(|| Geometry::of_tensor(shape))),
         ("channel", ..) => {
-            let fit = tensor_and_rows(shape).pop();
-            let is_row = fit.as_deref() == Some(scales);
-            return (fit, row_length(shape, scales).filter(|_| is_row).map(|length| Geometry::of_rows(shape, length)));
+            let fit = shape.split_last().map(|(last, outer)| (*last, [outer, &[1]].concat()));
+            let geometry = fit.as_ref().filter(|(_, fit)| fit == scales);
+            let geometry = geometry.map(|(last, _)| Geometry::of_rows(shape, *last));
+            return (fit.map(|(_, fit)| fit), geometry);
         }
         ("group", Some(group), _) if shape.last().is_some_and(|last| last.checked_rem(group) == Some(0)) => [1, group],
         ("block", _, Some(block)) => block,

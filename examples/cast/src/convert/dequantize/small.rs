@@ -1,5 +1,7 @@
 //! Small tensors that belong to codes, which are read before any work.
 
+use std::path::Path;
+
 use wgpu_cast::{CastSpec, ElementType, cpu};
 use wgpu_cast_files::{ReadAt, SafetensorsTensor};
 
@@ -14,6 +16,9 @@ pub(super) fn read(place: &Place, most: u64) -> Result<Vec<u8>, String> {
     let failed = |what: String| format!("{}: {what}", printable(name));
     if *bytes > most {
         return Err(failed(format!("it has {bytes} bytes, and at most {most} were expected")));
+    }
+    if place.file == Path::new("-") {
+        return Err(failed("it is needed before any work, and is not read from a pipe (give a file)".to_owned()));
     }
     let mut read = vec![0; *bytes as usize];
     let input = inputs::open_regular(&place.file).map_err(|failure| failure.to_string())?;

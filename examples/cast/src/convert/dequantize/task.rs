@@ -174,7 +174,8 @@ impl Rules<'_> {
                 });
                 let is_packed =
                     plain_name(name) != name && matches!(stored, Some(ElementType::UINT8 | ElementType::INT32));
-                let lacks_scale = self.scales.exist() && (is_float8 || is_packed);
+                // A configuration tells of scales, or other codes have some.
+                let lacks_scale = role.is_some() || (self.scales.exist() && (is_float8 || is_packed));
                 let end = if config.is_some_and(|config| config.method() == "fp8") { "_scale_inv" } else { "_scale" };
                 match lacks_scale && self.target(name, stored).is_some() {
                     true => Fate::Unscaled(self.scales.expected(name, end)),
