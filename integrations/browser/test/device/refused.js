@@ -67,3 +67,38 @@ export async function refused({ web, device }) {
   }
   return `${rust.length} refused casts, ${wrong.length} wrong arguments`;
 }
+
+/** The device, with other properties. */
+function changed(device, properties) {
+  return new Proxy(device, {
+    get(target, name) {
+      if (Object.hasOwn(properties, name)) return properties[name];
+      const value = target[name];
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** What devices refuse: one with small workgroups, and one that compiles no kernel, but is asked again. */
+export async function refusing({ web, device }) {
+  const limits = new Proxy(device.limits, { get: (target, name) => (name === 'maxComputeInvocationsPerWorkgroup' ? 128 : target[name]) });
+  const narrow = await web.createCaster(changed(device, { limits }));
+  const limit = await thrown(() => narrow.prepare('float', 'int8', 1));
+  equal([limit.name, limit.message, limit instanceof web.LimitError], [
+    'Limit', 'casting float to int8 exceeds the limit max_compute_invocations_per_workgroup: 256 needed, 128 allowed', true,
+  ], 'small workgroups');
+  let compiled = 0;
+  const createShaderModule = (descriptor) => {
+    compiled += 1;
+    return device.createShaderModule(compiled > 1 ? descriptor : { ...descriptor, code: 'this is no WGSL' });
+  };
+  const caster = await web.createCaster(changed(device, { createShaderModule }));
+  device.pushErrorScope('validation');
+  const kernel = await thrown(() => caster.prepareAsync('float', 'int8', 1));
+  const scoped = await device.popErrorScope();
+  const text = 'casting float to int8: the device rejected the kernel: ';
+  equal([kernel.name, kernel.message.slice(0, text.length), kernel instanceof web.KernelError, kernel.cause !== undefined], ['Kernel', text, true, true], 'no kernel');
+  equal(scoped !== null, true, 'an error in the caller\'s scope');
+  equal((await caster.prepareAsync('float', 'int8', 1)).elements, 1, 'elements after a second try');
+  return 'small workgroups, and a kernel';
+}

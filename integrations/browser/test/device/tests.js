@@ -2,10 +2,10 @@
 // opens another, and every which pair the self-test casts.
 
 import { once, placed, scopes, views } from './bits.js';
-import { refused } from './refused.js';
+import { refused, refusing } from './refused.js';
 import { castGpu, functions, lostDevice, plans, selfTest } from './ways.js';
 
-const TESTS = { placed, views, once, scopes, refused, plans, functions, castGpu, lostDevice, selfTest };
+const TESTS = { placed, views, once, scopes, refused, refusing, plans, functions, castGpu, lostDevice, selfTest };
 
 /** Runs all tests. Calls `tell` with a line for each. Returns whether all passed. */
 export async function run(given, tell) {
