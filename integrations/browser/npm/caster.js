@@ -145,7 +145,8 @@ export class Caster {
         entries.push({ binding: 0, resource: { buffer: source, offset: head[at + 4], size: head[at + 5] } });
       }
       // A label only if the caller gave one: it takes a part of the time of a bind group.
-      const bindGroup = this.#device.createBindGroup(cast.label === undefined ? { layout, entries } : { label: cast.label, layout, entries });
+      const label = cast.label === undefined ? {} : { label: cast.label };
+      const bindGroup = this.#device.createBindGroup({ ...label, layout, entries });
       commands.push({ pipeline, bindGroup, x: head[at + 1], y: head[at + 2], arena });
     });
     return commands;
@@ -157,7 +158,8 @@ const NOWHERE = Float64Array.of(0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0);
 
 /** Whether the plan and the checks of known places hold for others: the same places, in slices and buffers that are as long or longer. */
 function covers(known, places) {
-  const holds = (at) => known[at] === places[at] && known[at + 1] === places[at + 1] && places[at + 3] >= known[at + 3] && places[at + 4] !== 0
+  const holds = (at) => known[at] === places[at] && known[at + 1] === places[at + 1]
+    && places[at + 3] >= known[at + 3] && places[at + 4] !== 0
     // A whole tensor's slice has one of two lengths.
     && (places[at + 1] < 0 ? places[at + 2] === known[at + 2] : places[at + 2] >= known[at + 2]);
   return known[10] === places[10] && holds(0) && holds(5);
