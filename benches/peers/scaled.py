@@ -87,7 +87,7 @@ def kill_and_resume(command: list, out: Path) -> str:
     said = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True).stderr.strip()
     if "there already" not in said:
         raise SystemExit(f"it was not continued: {said}")
-    return f"killed, which left {', '.join(left)}; then: {said}"
+    return f"killed, which left {', '.join(left)}; then: {said.splitlines()[-1]}"
 
 
 if __name__ == "__main__":
