@@ -33,7 +33,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let placement = Placement::one_buffer(Position::whole(0), Position::whole(behind));
     let plan = Plan::new(&spec, ELEMENTS as u64, &placement, &PlanSettings::default())?;
 
-    // A pipeline for each kernel. An engine keeps the pipelines; the text is the key.
+    // A pipeline for each kernel. An engine keeps the pipelines, by their kernels.
     let pipeline = |wgsl: &str| {
         let source = wgpu::ShaderSource::Wgsl(wgsl.into());
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
