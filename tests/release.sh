@@ -21,6 +21,7 @@ dask                integrations/dask/run.sh
 python              env PEERS_TORCH=pip integrations/python/test.sh
 avx512              tests/avx512.sh
 aarch64             tests/aarch64.sh
+cycles              benches/cycles/run.sh --check
 i686                tests/i686.sh
 windows             tests/windows.sh
 address             tests/sanitizers.sh address

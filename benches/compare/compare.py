@@ -43,7 +43,7 @@ from typing import NoReturn
 ROOT = Path(__file__).resolve().parents[2]
 # The least ratios of the median and of each group, where two builds are compared, and where two instruction sets are.
 BUILDS, LEVELS = (0.98, 0.95), (0.97, 0.97)
-ISAS = ["portable", "avx2", "avx512"]
+ISAS = ["portable", "avx2", "avx512", "neon"]
 LENGTHS = [1 << 16, 1 << 24]
 SIDES = ["old", "new", "again"]
 VALUES = ["random", "ordinary"]

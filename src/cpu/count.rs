@@ -91,6 +91,9 @@ fn count_codes(isa: Isa, codes: &[u8], bits: u32, range: &CodeRange) -> u64 {
         Isa::Avx2(simd) => count_on(simd, codes, range, bits),
         #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         Isa::Avx512(simd) => count_on(simd, codes, range, bits),
+        // The compiler uses NEON everywhere.
+        #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+        Isa::Neon(_) => count_on(Baseline, codes, range, bits),
     }
 }
 

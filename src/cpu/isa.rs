@@ -4,17 +4,21 @@
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
-/// Other processors have neither of these instruction sets.
+#[cfg(not(all(feature = "cpu-simd", target_arch = "aarch64")))]
+use absent::Absent as Neon;
+/// Processors of other targets have none of these instruction sets.
 #[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 use absent::{Absent as X86V3, Absent as X86V4};
 
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+use super::lanes::neon::Neon;
 use super::non_temporal::{self, Line};
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use super::x86::{X86V3, X86V4};
 
-/// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
-/// `avx512`. Unit tests and builds with `--cfg wgpu_cast_isa` read it once, at the first cast. Other builds do not read
-/// it.
+/// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2`,
+/// `avx512` or `neon`. Unit tests and builds with `--cfg wgpu_cast_isa` read it once, at the first cast. Other builds do
+/// not read it.
 #[cfg(any(test, wgpu_cast_isa))]
 const FORCE: &str = "WGPU_CAST_ISA";
 
@@ -27,6 +31,8 @@ pub(crate) enum Isa {
     Avx2(X86V3),
     /// The AVX-512 of Ice Lake and Zen 4.
     Avx512(X86V4),
+    /// NEON, which every aarch64 processor has.
+    Neon(Neon),
 }
 
 /// Whether a cast on the CPU takes about as long as copying the tensor to a GPU and the result back. It does on every
@@ -40,7 +46,7 @@ impl Isa {
     /// The best instruction set of this processor; in tests and benchmarks the one that the environment names.
     pub(crate) fn best() -> Self {
         static BEST: OnceLock<Isa> = OnceLock::new();
-        let best = || Self::all().into_iter().flatten().next().unwrap_or(Self::Portable);
+        let best = || Self::all().flatten().next().unwrap_or(Self::Portable);
         *BEST.get_or_init(|| Self::forced().unwrap_or_else(best))
     }
 
@@ -67,7 +73,8 @@ impl Isa {
             Some("portable") => Ok(Self::Portable),
             Some("avx2") => X86V3::try_new().map(Self::Avx2).ok_or("this processor has no AVX2 or no F16C"),
             Some("avx512") => X86V4::try_new().map(Self::Avx512).ok_or("this processor has no AVX-512"),
-            _ => Err("expected portable, avx2 or avx512"),
+            Some("neon") => Neon::try_new().map(Self::Neon).ok_or("this processor has no NEON"),
+            _ => Err("expected portable, avx2, avx512 or neon"),
         }
     }
 
@@ -76,17 +83,22 @@ impl Isa {
             Self::Portable => IsaName::Portable,
             Self::Avx2(_) => IsaName::Avx2,
             Self::Avx512(_) => IsaName::Avx512,
+            Self::Neon(_) => IsaName::Neon,
         }
     }
 
-    /// All instruction sets, best first; `None` for each that this processor lacks.
-    pub(crate) fn all() -> [Option<Self>; 3] {
-        [X86V4::try_new().map(Self::Avx512), X86V3::try_new().map(Self::Avx2), Some(Self::Portable)]
+    /// All instruction sets of the target, best first; `None` for each that this processor lacks.
+    pub(crate) fn all() -> impl Iterator<Item = Option<Self>> {
+        let x86 = [X86V4::try_new().map(Self::Avx512), X86V3::try_new().map(Self::Avx2)];
+        let is_x86 = cfg!(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")));
+        let neon = [Neon::try_new().map(Self::Neon)];
+        let is_aarch64 = cfg!(all(feature = "cpu-simd", target_arch = "aarch64"));
+        let of_target = x86.into_iter().filter(move |_| is_x86).chain(neon.into_iter().filter(move |_| is_aarch64));
+        of_target.chain([Some(Self::Portable)])
     }
 }
 
 /// An instruction set that no processor of the target has.
-#[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 mod absent {
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Absent {}
@@ -104,6 +116,7 @@ pub(crate) enum IsaName {
     Portable,
     Avx2,
     Avx512,
+    Neon,
 }
 
 /// An instruction set for which loops of portable code are compiled.
@@ -181,12 +194,13 @@ mod tests {
     #[test]
     fn an_instruction_set_is_forced_or_refused() {
         assert!(matches!(Isa::named("portable".as_ref()), Ok(Isa::Portable)));
-        for (name, index) in [("avx512", 0), ("avx2", 1)] {
+        for (name, isa) in [("avx512", IsaName::Avx512), ("avx2", IsaName::Avx2), ("neon", IsaName::Neon)] {
             let found = Isa::named(name.as_ref());
-            assert_eq!(found.is_ok(), Isa::all()[index].is_some(), "{name}: {found:?}");
+            let exists = Isa::all().flatten().any(|has| has.name() == isa);
+            assert_eq!(found.is_ok(), exists, "{name}: {found:?}");
         }
         for name in ["", "AVX2", "avx", "sse2", "portable "] {
-            assert_eq!(Isa::named(name.as_ref()).unwrap_err(), "expected portable, avx2 or avx512", "{name}");
+            assert_eq!(Isa::named(name.as_ref()).unwrap_err(), "expected portable, avx2, avx512 or neon", "{name}");
         }
     }
 }

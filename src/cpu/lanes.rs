@@ -1,8 +1,8 @@
 //! Operations on lanes. Sources and sinks are written once in these operations and run with every instruction set.
 //!
-//! An instruction set converts a group of elements at a time: 16 with AVX2, 32 with AVX-512, and one with portable
-//! code, whose loops the compiler vectorises. Each element of a group has one lane of 16 or of 32 bits. All methods are
-//! inlined into the loop of a pair, because a function that is not inlined there is compiled without the vector
+//! An instruction set converts a group of elements at a time: 16 with AVX2, 32 with AVX-512, eight with NEON, and one
+//! with portable code, whose loops the compiler vectorises. Each element of a group has one lane of 16 or of 32 bits.
+//! All methods are inlined into the loop of a pair, because a function that is not inlined there is compiled without the vector
 //! instructions.
 
 /// Defines operations of one expression each, which are always inlined.
@@ -39,7 +39,7 @@ macro_rules! vectors {
 }
 
 /// Evaluates an expression for each of the two vectors of a group of 32-bit lanes.
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! both {
     (|$($x:ident),+| $made:expr) => {
         [{ $(let $x = $x[0];)+ $made }, { $(let $x = $x[1];)+ $made }]
@@ -50,8 +50,10 @@ macro_rules! both {
 pub(crate) mod avx2;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx512;
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod bytes;
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+pub(crate) mod neon;
 pub(crate) mod portable;
 
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
@@ -66,6 +68,9 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one code in each
     /// byte.
     const PACKS: bool;
+    /// Whether [`narrow`](Self::narrow) and [`store_bytes`](Self::store_bytes) drop the bits above, so that these need
+    /// not be zero.
+    const DROPS_UPPER_BITS: bool = false;
     /// See [`Instructions::LINES`](super::isa::Instructions::LINES). The default is for lanes whose steps make whole
     /// lines.
     const LINES: usize = 1;
@@ -168,6 +173,12 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// The magnitudes of FLOAT16 in binary32, in the order of [`unpack`](Self::unpack). NaN gives some magnitude above
     /// that of ∞. Without `SUBNORMALS`, a subnormal gives some number below the least normal one.
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: Self::U16) -> Self::U32;
+    /// As `f16_to_f32`, of codes with signs.
+    #[inline(always)]
+    fn f16_numbers<const SUBNORMALS: bool>(self, codes: Self::U16) -> Self::U32 {
+        let magnitude = self.f16_to_f32::<SUBNORMALS>(self.and_u16(codes, self.splat_u16(F16_MAGNITUDE)));
+        self.or_u32(magnitude, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(F16_SIGN))))
+    }
     /// The low 16 bits of FLOAT16's integer parts; 0 for ±∞ and NaN.
     fn f16_to_i16(self, codes: Self::U16) -> Self::U16;
     /// FLOAT16 in binary32, in the order of the elements; NaN is canonical.

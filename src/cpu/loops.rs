@@ -53,6 +53,8 @@ fn new_loop(cast: &CodeCast, isa: Isa) -> Box<dyn CastLoop> {
         Isa::Avx2(simd) => made(simd, cast),
         #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         Isa::Avx512(simd) => made(simd, cast),
+        #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+        Isa::Neon(lanes) => made(lanes, cast),
     }
 }
 

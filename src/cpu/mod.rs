@@ -1,8 +1,9 @@
 //! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
 //! The CPU path needs no device. With the feature `cpu-simd`, on by default, it uses AVX2 or AVX-512 on x86 processors
-//! that have them: AVX-512 from Intel's Ice Lake and AMD's Zen 4 on. From about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says
-//! otherwise. The bits are the same in all cases.
+//! that have them (AVX-512 from Intel's Ice Lake and AMD's Zen 4 on), and NEON on aarch64. From about 131,000 elements
+//! on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise. The bits are the same in
+//! all cases.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
@@ -39,6 +40,8 @@ mod count;
 pub(crate) mod isa;
 mod lanes;
 mod loops;
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+mod neon_steps;
 mod non_temporal;
 mod one_per_byte;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]

@@ -12,11 +12,13 @@ pub(crate) mod avx512;
 pub(crate) mod elements;
 pub(crate) mod kinds;
 pub(crate) mod lanes;
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+pub(crate) mod neon;
 mod portable;
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod to_f16;
 #[cfg_attr(
-    not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))),
+    not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))),
     allow(
         dead_code,
         reason = "other processors have no such instruction set yet; tests build its recipes in portable lanes"
@@ -24,9 +26,12 @@ pub(crate) mod to_f16;
 )]
 mod vectors;
 
-#[cfg(test)]
+#[cfg(any(test, all(feature = "cpu-simd", target_arch = "aarch64")))]
 pub(crate) use portable::PortableRecipe;
-#[cfg(any(test, all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
+#[cfg(any(
+    test,
+    all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))
+))]
 pub(crate) use vectors::VectorRecipe;
 
 use super::cast_loop::{CastLoop, CopyCodes, PackedFirst};

@@ -99,6 +99,9 @@ fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
         Isa::Avx2(simd) => largest_on(simd, before, after),
         #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         Isa::Avx512(simd) => largest_on(simd, before, after),
+        // The compiler uses NEON everywhere.
+        #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+        Isa::Neon(_) => largest_on(Baseline, before, after),
     }
 }
 

@@ -3,12 +3,14 @@
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx512;
 mod clamp;
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod convert_to_f16;
 mod e8m0;
 mod in_bytes;
 mod look_up_integer;
 mod low_bits;
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+pub(crate) mod neon;
 mod round;
 mod round_in_16_bits;
 

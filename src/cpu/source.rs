@@ -1,5 +1,8 @@
 //! Sources decode: a source gives a sink the numbers of a group of elements, in the form that the sink asks for.
 
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+pub(crate) mod neon;
+
 use super::codes::{
     F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_BIAS, F32_INFINITY, F32_SIGN, F64_BIAS, F64_INFINITY, F64_MAN,
 };
@@ -87,20 +90,12 @@ impl<L: Lanes, const SUBNORMALS: bool> Numbers<L> for F16<SUBNORMALS> {
 
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
-        Self::with_signs(l, l.load_u16(bytes))
+        l.f16_numbers::<SUBNORMALS>(l.load_u16(bytes))
     }
 
     #[inline(always)]
     fn in_order(self, l: L, bytes: &[u8]) -> L::U32 {
-        Self::with_signs(l, l.load_u16_to_unpack(bytes))
-    }
-}
-
-impl<const SUBNORMALS: bool> F16<SUBNORMALS> {
-    #[inline(always)]
-    fn with_signs<L: Lanes>(l: L, codes: L::U16) -> L::U32 {
-        let magnitude = l.f16_to_f32::<SUBNORMALS>(l.and_u16(codes, l.splat_u16(F16_MAGNITUDE)));
-        l.or_u32(magnitude, l.unpack(l.splat_u16(0), l.and_u16(codes, l.splat_u16(F16_SIGN))))
+        l.f16_numbers::<SUBNORMALS>(l.load_u16_to_unpack(bytes))
     }
 }
 
@@ -326,6 +321,9 @@ fn masked<L: Lanes>(l: L, a: L::U16, mask: u16) -> L::U16 {
 /// The bits of `mask` in 32-bit lanes, as 16-bit lanes.
 #[inline(always)]
 fn low_bits<L: Lanes>(l: L, a: L::U32, mask: u16) -> L::U16 {
+    if L::DROPS_UPPER_BITS {
+        return masked(l, l.narrow(a), mask);
+    }
     l.narrow(l.and_u32(a, l.splat_u32(mask.into())))
 }
 

@@ -1,11 +1,15 @@
 //! Tables for sources of at most 8 bits: the reference converts each code once, and loops look the results up.
 
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod byte;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+mod halves;
 pub(crate) mod memory;
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+pub(crate) mod neon;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod nibble;
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 mod numbers;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod register;

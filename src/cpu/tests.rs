@@ -11,6 +11,8 @@ use super::cast_loop::CastLoop;
 use super::convert::{CHUNK, LONG, head};
 use super::isa::{Baseline, Instructions, IsaName, is_fast};
 use super::lanes::Lanes;
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+use super::lanes::neon::Neon;
 use super::lanes::portable::Portable;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
@@ -105,11 +107,14 @@ fn through(cast_loop: &dyn CastLoop, tensor: &Tensor, to: ElementType) -> Vec<u8
 
 /// The instruction sets that this processor has. The test's output says how many it lacks.
 fn isas() -> Vec<Isa> {
-    let missing = Isa::all().iter().filter(|isa| isa.is_none()).count();
+    let missing = Isa::all().filter(Option::is_none).count();
     if missing > 0 {
-        support::not_tested(format!("{missing} instruction sets of {}, which this processor lacks", Isa::all().len()));
+        support::not_tested(format!(
+            "{missing} instruction sets of {}, which this processor lacks",
+            Isa::all().count()
+        ));
     }
-    Isa::all().into_iter().flatten().collect()
+    Isa::all().flatten().collect()
 }
 
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
@@ -186,6 +191,8 @@ fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
         Isa::Avx2(simd) => build(simd, Avx2(simd), conversion, is_other),
         #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         Isa::Avx512(simd) => build(simd, Avx512(simd), conversion, is_other),
+        #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+        Isa::Neon(lanes) => build(Baseline, lanes, conversion, is_other),
     };
     loops.into_iter().flatten().collect()
 }

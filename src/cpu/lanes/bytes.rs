@@ -1,12 +1,19 @@
-//! Lanes of bytes in the vectors of AVX2 and AVX-512, whose instructions work within each 16 bytes.
+//! Lanes of bytes in the vectors of AVX2 and AVX-512, whose instructions work within each 16 bytes, and of NEON.
 
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use bytemuck::cast;
 
 use super::Lanes;
-use super::avx2::Avx2;
-use super::avx512::{self, Avx512};
-use crate::cpu::pack;
-use crate::cpu::x86::{__m256i, __m512i};
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+use super::{
+    avx2::Avx2,
+    avx512::{self, Avx512},
+};
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+use crate::cpu::{
+    pack,
+    x86::{__m256i, __m512i},
+};
 
 /// Lanes whose vectors also have lanes of bytes.
 pub(crate) trait ByteLanes: Lanes {
@@ -32,9 +39,11 @@ pub(crate) trait ByteLanes: Lanes {
     /// Stores codes of `BITS` bits, at most 8, from vectors with one code in each byte. The bits above a code are zero.
     fn store_from_bytes<const BITS: usize>(self, codes: [Self::U16; 4], bytes: &mut [u8]);
     /// Stores 128 codes of 6 bits, one in each byte.
+    #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
     fn unpack_6(self, source: &[u8], bytes: &mut [u8]);
 }
 
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 impl ByteLanes for Avx2 {
     operations! {
         self;
@@ -61,6 +70,7 @@ impl ByteLanes for Avx2 {
     }
 }
 
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 impl ByteLanes for Avx512 {
     operations! {
         self;

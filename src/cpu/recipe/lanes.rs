@@ -130,7 +130,7 @@ macro_rules! with_int {
         }))
     }};
 }
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) use with_int;
 
 impl InLanes {
@@ -198,7 +198,7 @@ impl InLanes {
     }
 }
 
-fn round<L: Lanes + 'static, S: Numbers<L> + 'static>(
+pub(super) fn round<L: Lanes + 'static, S: Numbers<L> + 'static>(
     l: L,
     source: S,
     to: Rounding,

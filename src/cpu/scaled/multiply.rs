@@ -41,6 +41,9 @@ impl Factors {
             Isa::Avx2(simd) => self.multiply_on(simd, scales, rows, can_be_nan, at, numbers),
             #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
             Isa::Avx512(simd) => self.multiply_on(simd, scales, rows, can_be_nan, at, numbers),
+            // The compiler uses NEON everywhere.
+            #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+            Isa::Neon(_) => self.multiply_on(Baseline, scales, rows, can_be_nan, at, numbers),
         }
     }
 

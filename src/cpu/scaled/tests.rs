@@ -128,7 +128,7 @@ fn every_source_gives_the_bits_of_the_exact_product() {
             });
             let expected = Tensor::from_codes(*to, [elements], expected).unwrap();
             let source = Tensor::from_codes(from, [elements], codes.iter().copied()).unwrap();
-            for isa in Isa::all().into_iter().flatten() {
+            for isa in Isa::all().flatten() {
                 let found = cast_on(isa, &CastSpec::new(from, *to), &scales, source.bytes().unwrap());
                 let wrong = found.iter().zip(expected.bytes().unwrap()).position(|(found, expected)| found != expected);
                 assert_eq!(wrong, None, "{from} to {to} on {isa:?}, shape {shape:?}, block {block:?}");
@@ -145,7 +145,7 @@ fn assert_scales_apply(shape: &[usize], block: &[usize]) {
     let expected: Vec<u8> =
         scale_indexes(shape, block).into_iter().flat_map(|index| (index as f32).to_le_bytes()).collect();
     let ones = vec![1; scales.elements().unwrap()];
-    for isa in Isa::all().into_iter().flatten() {
+    for isa in Isa::all().flatten() {
         let found = cast_on(isa, &CastSpec::new(ElementType::UINT8, ElementType::FLOAT), &scales, &ones);
         assert!(found == expected, "shape {shape:?}, block {block:?} on {isa:?}");
     }

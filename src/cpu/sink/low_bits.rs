@@ -34,6 +34,6 @@ impl<L: Lanes, S: Truncates<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> 
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        source.truncated(l, bytes, u16::MAX >> (16 - BITS))
+        source.truncated(l, bytes, if L::DROPS_UPPER_BITS { u16::MAX } else { u16::MAX >> (16 - BITS) })
     }
 }

@@ -9,9 +9,10 @@ mod tables;
 
 use bytemuck::cast;
 
-use self::form::{ByteTo, Form, Meaning, To, To16OrMore, To32OrMore, halves};
+use self::form::{ByteTo, Form, To, To16OrMore, To32OrMore};
 use self::tables::Tables;
 use super::entries;
+use super::halves::{Meaning, halves};
 use super::numbers::NumberTable;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
@@ -72,14 +73,7 @@ impl ShuffleTable {
     /// Whether instructions make the destination codes of numbers.
     #[cfg(test)]
     pub(crate) fn has_numbers(&self) -> bool {
-        match self.form {
-            Form::From2(_) => false,
-            Form::From4(to) => matches!(to, To32OrMore::F64 | To32OrMore::Int64),
-            Form::From6(to) | Form::From8(to) | Form::FromBytesOf6(to) => {
-                matches!(to, To::Int32 | To::F64 | To::Int64)
-            }
-            Form::FromBytesOf4(to) => matches!(to, ByteTo::F64 | ByteTo::Int64),
-        }
+        self.form.has_numbers()
     }
 
     #[cfg(test)]

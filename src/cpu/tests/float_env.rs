@@ -63,7 +63,7 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
         let tensor = tensor(from, elements);
         for to in numeric() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-            for isa in Isa::all().into_iter().flatten() {
+            for isa in Isa::all().flatten() {
                 let cast = || {
                     let mut bytes = vec![0xff; to.packed_bytes(elements as u64).unwrap() as usize];
                     convert(

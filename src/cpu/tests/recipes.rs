@@ -1,5 +1,9 @@
 //! Tests of recipes: they are those of the committed table, and they suit the conversion.
 
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+mod neon;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+mod own;
 pub(super) mod words;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod x86;
@@ -8,13 +12,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::*;
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::bits::reference::EncodeFloat;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::cpu::recipe::avx2::Avx2Recipe;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::cpu::recipe::{SharedRecipe, kinds::SourceKind};
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::types::conversion::Encode;
 use words::{InWords, Words};
 
@@ -28,6 +32,8 @@ const ISAS: &[(IsaName, &str)] = &[
     (IsaName::Avx2, "AVX2"),
     #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
     (IsaName::Avx512, "AVX-512"),
+    #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+    (IsaName::Neon, "NEON"),
 ];
 
 /// The recipe of a cast in words, whether or not this processor has the instruction set.
@@ -37,9 +43,10 @@ pub(super) fn words(cast: &CodeCast, isa: IsaName) -> Words {
         IsaName::Avx2 => X86V3::recipe(cast).words(),
         #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
         IsaName::Avx512 => X86V4::recipe(cast).words(),
-        #[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
-        IsaName::Avx2 | IsaName::Avx512 => Baseline::recipe(cast).words(),
-        IsaName::Portable => Baseline::recipe(cast).words(),
+        #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+        IsaName::Neon => Neon::recipe(cast).words(),
+        // Portable code, and instruction sets of other targets.
+        _ => Baseline::recipe(cast).words(),
     }
 }
 
@@ -77,11 +84,11 @@ fn cast_of((from, from_layout): Stored, (to, to_layout): Stored) -> CodeCast {
     CodeCast::new(default(from, to), [from_layout, to_layout])
 }
 
-/// The table of this target's instruction sets.
-fn table() -> String {
+/// The table of some instruction sets.
+fn table(isas: &[(IsaName, &str)]) -> String {
     let mut texts = BTreeMap::new();
     let mut grids = String::new();
-    for &(isa, name) in ISAS {
+    for &(isa, name) in isas {
         // The name of each column has its own line, with a rule down to the column.
         writeln!(grids, "\n{name}").unwrap();
         for (column, to) in stored().enumerate() {
@@ -116,16 +123,28 @@ vectorises. table: every source code is converted once, and looked up. /byte: co
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
 fn recipes_are_those_of_the_table() {
-    let table = table();
+    let table = table(ISAS);
     assert!(table == TABLE, "recipes.txt differs from what the code says now:\n{table}");
 }
 
 /// The grid of portable code is that of the committed table on every target.
 #[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
 #[test]
-fn recipes_are_those_of_the_table() {
-    let (_, grid) = (table().split_once("\nportable\n").map(|(legend, grid)| (legend.len(), grid.to_owned()))).unwrap();
+fn portable_recipes_are_those_of_the_table() {
+    let table = table(&ISAS[..1]);
+    let (_, grid) = table.split_once("\nportable\n").unwrap();
     assert!(TABLE.contains(&format!("\nportable\n{grid}")), "recipes.txt differs from what the code says now:\n{grid}");
+}
+
+/// NEON has a table of its own.
+#[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+#[test]
+fn recipes_of_neon_are_those_of_the_table() {
+    let table = table(&ISAS[1..]);
+    assert!(
+        table == include_str!("recipes_neon.txt"),
+        "recipes_neon.txt differs from what the code says now:\n{table}"
+    );
 }
 
 /// A cast's recipe on each instruction set.
@@ -189,7 +208,7 @@ AVX-512   R  table in AVX-512's registers: destination codes (src/cpu/table/regi
 
 /// Loops are compiled for some sign rules of each width. A destination with another rule is cast by the reference, not
 /// by a loop that makes wrong signs.
-#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 #[test]
 fn destinations_with_other_signs_go_by_the_reference() {
     use ElementType::*;

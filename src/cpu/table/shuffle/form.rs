@@ -1,5 +1,6 @@
-//! What the 16 bits of an entry stand for, and what becomes of them.
+//! What becomes of the 16 bits of an entry.
 
+use crate::cpu::table::halves::Meaning;
 use crate::cpu::table::numbers::NumberTo;
 
 /// What the entries become, by the bits of the source. From sources of at most 4 bits to other destinations, there are
@@ -53,19 +54,6 @@ pub(super) enum To {
     Int64,
 }
 
-/// What 16 bits of an entry stand for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Meaning {
-    /// The destination code, which has no more bits.
-    Code,
-    /// The upper half of a destination code of 32 bits, whose other bits are zero.
-    UpperHalf,
-    /// The lower half of an integer of 32 bits, which repeats its sign above it.
-    Extended,
-    /// The upper half of a number in binary32.
-    Number(NumberTo),
-}
-
 impl Form {
     /// `from_bits` are the bits of a source code, and those that it takes in memory.
     pub(super) fn new(from_bits: [u32; 2], to_bits: u32, meaning: Meaning) -> Option<Self> {
@@ -77,6 +65,19 @@ impl Form {
             [2 | 4, 8] => ByteTo::new(to_bits, meaning).map(Self::FromBytesOf4),
             [6, 8] => To::new(to_bits, meaning).map(Self::FromBytesOf6),
             _ => None,
+        }
+    }
+
+    /// Whether instructions make the destination codes of numbers.
+    #[cfg(test)]
+    pub(super) fn has_numbers(self) -> bool {
+        match self {
+            Self::From2(_) => false,
+            Self::From4(to) => matches!(to, To32OrMore::F64 | To32OrMore::Int64),
+            Self::From6(to) | Self::From8(to) | Self::FromBytesOf6(to) => {
+                matches!(to, To::Int32 | To::F64 | To::Int64)
+            }
+            Self::FromBytesOf4(to) => matches!(to, ByteTo::F64 | ByteTo::Int64),
         }
     }
 }
@@ -131,18 +132,5 @@ impl To {
             (Meaning::Number(NumberTo::Int64), _) => Some(Self::Int64),
             (Meaning::Code | Meaning::Extended, _) => None,
         }
-    }
-}
-
-/// For each index, the 16 bits that determine its destination code, and what they mean. `None` if 16 bits are not
-/// enough.
-pub(super) fn halves(to_bits: u32, codes: &[u64; 256]) -> Option<([u16; 256], Meaning)> {
-    let is_upper = |code: &u64| code & 0xffff == 0;
-    let is_extended = |code: &u64| *code as u32 == i32::from(*code as i16) as u32;
-    match to_bits {
-        ..=16 => Some((codes.map(|code| code as u16), Meaning::Code)),
-        32 if codes.iter().all(is_upper) => Some((codes.map(|code| (code >> 16) as u16), Meaning::UpperHalf)),
-        32 if codes.iter().all(is_extended) => Some((codes.map(|code| code as u16), Meaning::Extended)),
-        _ => None,
     }
 }

@@ -1,14 +1,11 @@
 //! The recipes of AVX2 and of AVX-512 in words.
 
-use super::words::{InWords, Words, in_layout, words};
+use super::own::{BYTES, NIBBLES, TO_F16, with};
+use super::words::{InWords, Words, in_layout};
 use crate::cpu::recipe::avx2::Avx2Recipe;
 use crate::cpu::recipe::avx512::Avx512Recipe;
 use crate::cpu::sink::avx512::RoundingOfFloats16;
 
-const TO_F16: (char, &str, &str) = ('P', "lanes: the processor's own conversion to FLOAT16", "sink/convert_to_f16.rs");
-const NIBBLES: (char, &str, &str) = ('Q', "tables of 16 entries in registers, by half source bytes", "table/nibble.rs");
-const BYTES: (char, &str, &str) =
-    ('y', "tables of 16 entries in registers, by source bytes with one code", "table/byte.rs");
 const UNPACK_6: (char, &str, &str) = ('v', "unpacks codes of 6 bits to one in each byte, in vectors", "unpack.rs");
 
 impl InWords for Avx2Recipe {
@@ -78,7 +75,3 @@ impl InWords for Avx512Recipe {
 
 const ODD_LOOKED_UP: (char, &str, &str) =
     ('q', "lanes of 16 bits: wider float rounded to odd, then looked up", "sink/avx512.rs");
-
-fn with((key, text, file): (char, &'static str, &'static str), parameters: String) -> Words {
-    Words { parameters, ..words(key, text, file) }
-}
