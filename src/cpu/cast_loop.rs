@@ -54,6 +54,8 @@ impl<L: Lanes> Step<L> for CopyLines {
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
+    /// Whether a step converts one element, so that no cast has a part of a step at its end.
+    const IS_ONE_ELEMENT: bool = false;
     /// Whether there is a second loop, with non-temporal stores. The second loop is worth its size for results of at
     /// least 16 bits, for BOOL from wider types, and for copies.
     const NON_TEMPORAL: bool = false;
@@ -76,11 +78,10 @@ pub(crate) struct Steps<L, T>(pub L, pub T);
 
 impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let Self(l, step) = self;
+        let &Self(l, step) = self;
         l.run(
-            // What the closure holds is passed in memory: less of it is faster for a few elements.
             #[inline(always)]
-            move || repeat(*l, *step, source, destination),
+            || repeat(l, step, source, destination),
         );
     }
 
@@ -117,6 +118,19 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
     }
 }
 
+/// As [`Steps`], with other lanes for the loop with non-temporal stores.
+pub(crate) struct StepsOfTwo<L, N, T>(pub L, pub N, pub T);
+
+impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        Steps(self.0, self.2).convert(source, destination);
+    }
+
+    fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        Steps(self.1, self.2).convert_past_caches(source, destination)
+    }
+}
+
 /// `zeros!(bytes)` is a slice of `bytes` zeros on the stack, at most [`STEP`]. It comes from the smallest of several
 /// arrays, because clearing a longer one takes as long as converting a few elements.
 macro_rules! zeros {
@@ -139,7 +153,7 @@ fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut 
     for (source, destination) in sources.chunks_exact(T::READ).zip(destinations.chunks_exact_mut(T::WRITTEN)) {
         step.step(l, source, destination);
     }
-    if destination.is_empty() {
+    if T::IS_ONE_ELEMENT || destination.is_empty() {
         return;
     }
     let (last, made) = (zeros!(T::READ), zeros!(T::WRITTEN));
@@ -319,6 +333,7 @@ impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_T
 {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
+    const IS_ONE_ELEMENT: bool = true;
     const NON_TEMPORAL: bool = D::BYTES >= NON_TEMPORAL_FROM;
 
     #[inline(always)]

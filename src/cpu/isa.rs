@@ -126,6 +126,12 @@ pub(crate) trait Instructions: Copy + Send + Sync {
     /// The lines that a loop with non-temporal stores makes at a time if a step makes less than one line. The compiler
     /// vectorises the steps of these lines together: with one line, DOUBLE to INT64 has a sixth of the speed.
     const LINES: usize;
+    /// See [`half_width`](Self::half_width).
+    type HalfWidth: Instructions + 'static;
+
+    /// The instruction set with vectors of half the length, AVX2 for AVX-512, or else the same. It is for loops to which
+    /// longer vectors bring nothing on one of the processors that were measured.
+    fn half_width(self) -> Self::HalfWidth;
 
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
@@ -142,6 +148,11 @@ pub(crate) struct Baseline;
 impl Instructions for Baseline {
     const HAS_MASKS: bool = false;
     const LINES: usize = 4;
+    type HalfWidth = Self;
+
+    fn half_width(self) -> Self {
+        self
+    }
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
@@ -159,6 +170,11 @@ impl Instructions for X86V3 {
     const HAS_MASKS: bool = false;
     // More lines do not fit into the registers of casts that need many: with four, INT64 to FLOAT has 0.7 of the speed.
     const LINES: usize = 2;
+    type HalfWidth = Self;
+
+    fn half_width(self) -> Self {
+        self
+    }
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
@@ -175,6 +191,11 @@ impl Instructions for X86V3 {
 impl Instructions for X86V4 {
     const HAS_MASKS: bool = true;
     const LINES: usize = 4;
+    type HalfWidth = X86V3;
+
+    fn half_width(self) -> X86V3 {
+        self.v3
+    }
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {

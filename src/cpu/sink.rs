@@ -18,7 +18,7 @@ pub(crate) use clamp::Clamp;
 pub(crate) use e8m0::RoundingToE8m0;
 pub(crate) use look_up_integer::IntegerLookUp;
 pub(crate) use low_bits::{LowBits, LowBitsInBytes};
-pub(crate) use round::{RoundToBytes, RoundToPacked, Rounding};
+pub(crate) use round::{RoundToBf16, RoundToBytes, RoundToPacked, Rounding};
 pub(crate) use round_in_16_bits::RoundingIn16Bits;
 
 use super::lanes::Lanes;

@@ -148,7 +148,8 @@ impl X86V4 {
             _mm512_unpackhi_epi8 _mm512_unpackhi_epi16 _mm512_unpacklo_epi8 _mm512_unpacklo_epi16 _mm512_xor_si512;
         (a: __m512i, count: __m128i) -> __m512i:
             _mm512_sll_epi32 _mm512_sra_epi32 _mm512_srl_epi16 _mm512_srl_epi32;
-        (a: __m512i, index: __m512i, b: __m512i) -> __m512i: _mm512_permutex2var_epi16 _mm512_permutex2var_epi32;
+        (a: __m512i, index: __m512i, b: __m512i) -> __m512i:
+            _mm512_permutex2var_epi16 _mm512_permutex2var_epi32 _mm512_permutex2var_epi64;
         (a: __m512i, b: __m512i) -> __mmask8: _mm512_cmpgt_epi64_mask _mm512_cmplt_epi64_mask _mm512_test_epi64_mask;
         (a: __m512i, b: __m512i) -> __mmask16:
             _mm512_cmpeq_epi32_mask _mm512_cmpgt_epi32_mask _mm512_cmpgt_epu32_mask;
@@ -163,6 +164,7 @@ impl X86V4 {
         (a: __m512i, mask: __mmask32, b: __m512i, c: __m512i) -> __m512i: _mm512_mask_sub_epi16;
         (a: __m512i) -> __m256i: _mm512_cvtepi16_epi8;
         (a: __m256i) -> __m512i: _mm512_cvtepi32_epi64 _mm512_cvtepu8_epi16;
+        (a: __m128i) -> __m512i: _mm512_cvtepu8_epi32 _mm512_cvtepu8_epi64;
         (a: __m512, b: __m512) -> __m512: _mm512_add_ps;
         (a: __m512i) -> __m512: _mm512_cvtepi32_ps _mm512_cvtepu32_ps;
         (a: __m512) -> __m512i: _mm512_cvttps_epi32;

@@ -15,6 +15,7 @@ use crate::cpu::source::{Codes16, F32Source, F64Source, Int};
 use crate::cpu::table::byte::ByteTable;
 use crate::cpu::table::nibble::NibbleTable;
 use crate::cpu::table::register::{RegisterLoop, RegisterTable};
+use crate::cpu::table::shuffle::ShuffleTable;
 use crate::cpu::unpack::Unpack6;
 use crate::cpu::x86::X86V4;
 use crate::types::element::{BFLOAT16, BINARY16};
@@ -46,6 +47,8 @@ pub(crate) enum Avx512Recipe {
     NibbleTable(NibbleTable),
     /// Tables of 16 entries in registers, by source bytes with one code.
     ByteTable(ByteTable),
+    /// Tables of 16 entries in AVX2's registers, by source codes, where few of them are enough.
+    ShuffleTable(ShuffleTable),
     /// Tables of up to 256 entries in registers.
     RegisterTable(RegisterTable),
 }
@@ -100,6 +103,7 @@ impl InstructionSet for X86V4 {
             Avx512Recipe::Unpack6 => Box::new(Steps(l, Unpack6)),
             Avx512Recipe::NibbleTable(table) => table.build(l),
             Avx512Recipe::ByteTable(table) => table.build(l),
+            Avx512Recipe::ShuffleTable(table) => table.build(self.v3),
             Avx512Recipe::RegisterTable(table) => Box::new(RegisterLoop(l, table)),
         }
     }
@@ -125,6 +129,9 @@ impl Avx512Recipe {
         }
         if let Some(table) = ByteTable::new(cast) {
             return Self::ByteTable(table);
+        }
+        if let Some(table) = ShuffleTable::new(source, sink, cast).filter(ShuffleTable::is_short) {
+            return Self::ShuffleTable(table);
         }
         match RegisterTable::new(source, sink, cast) {
             Some(table) => Self::RegisterTable(table),

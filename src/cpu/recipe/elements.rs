@@ -1,7 +1,7 @@
 //! Functions of one element. The compiler vectorises their loops with the vectors of an instruction set.
 
 use super::kinds::{IntBits, LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, WholeBits};
-use crate::cpu::cast_loop::{CastLoop, Map, Packed, Steps};
+use crate::cpu::cast_loop::{CastLoop, CopyCodes, Map, Packed, Steps, StepsOfTwo};
 use crate::cpu::isa::Instructions;
 use crate::cpu::lanes::portable::Portable;
 use crate::cpu::scalar::{self, Exact, RoundF64};
@@ -12,20 +12,19 @@ use crate::types::layout::CodeLayout;
 /// A function that is the fastest for its pairs on every instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Element {
-    FromBool(FromBool),
+    Widen(Widened),
     /// 1 for codes in which a bit of `mask` is set, and 0 for all others.
     IsNonzero {
         bits: WholeBits,
         mask: u64,
     },
-    LowBits {
-        from: WholeInt,
-        to: WholeBits,
-    },
+    Narrow(Narrowed),
     /// The low bits of a byte. Its other bits become zero.
     Mask(ShortBits),
-    IntToF32(WholeInt),
-    IntToF64(WholeInt),
+    /// 64-bit integers to FLOAT.
+    Int64ToF32 {
+        signed: bool,
+    },
     /// 8-bit integers to 16-bit floats that hold all of them.
     Int8Exact {
         signed: bool,
@@ -77,12 +76,46 @@ pub(crate) enum PortableElement {
     },
 }
 
-/// What BOOL becomes.
+/// A function of an integer or of BOOL whose result is at least as wide. There is so little to compute that AVX-512 is not faster than
+/// AVX2.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum FromBool {
-    Int(WholeBits),
-    F32,
-    F64,
+pub(crate) enum Widened {
+    BoolToInt(WholeBits),
+    BoolToF32,
+    BoolToF64,
+    Int {
+        from: WholeInt,
+        to: WholeBits,
+    },
+    /// An integer of at most 32 bits.
+    IntToF32(WholeInt),
+    IntToF64(WholeInt),
+}
+
+/// The low bits of an integer, by the bits of the integer and of the result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Narrowed {
+    From16To8,
+    From32To8,
+    From64To8,
+    From32To16,
+    From64To16,
+    From64To32,
+}
+
+impl Narrowed {
+    /// `None` if the result is not narrower.
+    fn new(from: WholeBits, to: WholeBits) -> Option<Self> {
+        Some(match (from, to) {
+            (WholeBits::Bits16, WholeBits::Bits8) => Self::From16To8,
+            (WholeBits::Bits32, WholeBits::Bits8) => Self::From32To8,
+            (WholeBits::Bits64, WholeBits::Bits8) => Self::From64To8,
+            (WholeBits::Bits32, WholeBits::Bits16) => Self::From32To16,
+            (WholeBits::Bits64, WholeBits::Bits16) => Self::From64To16,
+            (WholeBits::Bits64, WholeBits::Bits32) => Self::From64To32,
+            _ => return None,
+        })
+    }
 }
 
 /// An integer of a whole number of bytes.
@@ -131,6 +164,10 @@ macro_rules! map {
 /// There is a loop with non-temporal stores for words of at least 16 bits. To words of 8 bits, such stores gain
 /// nothing.
 const AT_LEAST_16_BITS: usize = 2;
+/// For words of any size.
+const ALWAYS: usize = 1;
+/// More bytes than the words have: there is no loop with non-temporal stores.
+const NEVER: usize = 4;
 
 fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
@@ -145,12 +182,14 @@ impl Element {
         use super::kinds::IntBits::{InBytes, Whole};
 
         match (source, sink) {
-            (SourceKind::Bool, SinkKind::LowBits(Whole(bits))) => Some(Self::FromBool(FromBool::Int(bits))),
-            (SourceKind::Bool, SinkKind::LowBits(InBytes(_))) => Some(Self::FromBool(FromBool::Int(WholeBits::Bits8))),
+            (SourceKind::Bool, SinkKind::LowBits(Whole(bits))) => Some(Self::Widen(Widened::BoolToInt(bits))),
+            (SourceKind::Bool, SinkKind::LowBits(InBytes(_))) => {
+                Some(Self::Widen(Widened::BoolToInt(WholeBits::Bits8)))
+            }
             (_, SinkKind::Mask(to)) => Some(Self::Mask(to)),
             (SourceKind::Int8 { .. }, SinkKind::LowBits(InBytes(to))) => Some(Self::Mask(to.into())),
-            (SourceKind::Bool, SinkKind::F32) => Some(Self::FromBool(FromBool::F32)),
-            (SourceKind::Bool, SinkKind::F64) => Some(Self::FromBool(FromBool::F64)),
+            (SourceKind::Bool, SinkKind::F32) => Some(Self::Widen(Widened::BoolToF32)),
+            (SourceKind::Bool, SinkKind::F64) => Some(Self::Widen(Widened::BoolToF64)),
             (SourceKind::Bool | SourceKind::Int8 { .. }, SinkKind::Bool) => {
                 Some(Self::IsNonzero { bits: WholeBits::Bits8, mask: u64::MAX })
             }
@@ -177,38 +216,29 @@ impl Element {
 
     fn of_int(from: WholeInt, sink: SinkKind) -> Option<Self> {
         match sink {
-            SinkKind::LowBits(IntBits::Whole(to)) => Some(Self::LowBits { from, to }),
-            SinkKind::F32 => Some(Self::IntToF32(from)),
-            SinkKind::F64 => Some(Self::IntToF64(from)),
+            SinkKind::LowBits(IntBits::Whole(to)) => {
+                let narrowed = Narrowed::new(from.bits, to).map(Self::Narrow);
+                Some(narrowed.unwrap_or(Self::Widen(Widened::Int { from, to })))
+            }
+            SinkKind::F32 if from.bits == WholeBits::Bits64 => Some(Self::Int64ToF32 { signed: from.signed }),
+            SinkKind::F32 => Some(Self::Widen(Widened::IntToF32(from))),
+            SinkKind::F64 => Some(Self::Widen(Widened::IntToF64(from))),
             _ => None,
         }
     }
 
     pub(super) fn build<I: Instructions + 'static>(self, i: I) -> Box<dyn CastLoop> {
         match self {
-            Self::FromBool(FromBool::Int(bits)) => with_int!(To: bits, false, map!(i, |x: u8| To::from(x != 0))),
-            Self::FromBool(FromBool::F32) => map!(i, |x: u8| f32::from(x != 0).to_bits()),
-            Self::FromBool(FromBool::F64) => map!(i, |x: u8| f64::from(x != 0).to_bits()),
+            Self::Widen(widened) => widened.build(i.half_width()),
             Self::IsNonzero { bits, mask } => is_nonzero(i, bits, mask),
-            Self::LowBits { from: WholeInt { bits, signed }, to } => {
-                with_int!(From: bits, signed, with_int!(To: to, false, map!(i, |x: From| x as To)))
-            }
+            Self::Narrow(narrowed) => narrowed.build(i),
             Self::Mask(to) => {
                 // The mask is a variable, so that one loop serves all widths.
                 let mask = to.mask();
                 map!(i, |x: u8| x & mask)
             }
-            Self::IntToF32(WholeInt { bits: WholeBits::Bits64, signed }) => {
+            Self::Int64ToF32 { signed } => {
                 with_bool!(SIGNED = signed, map!(i, |x: u64| scalar::int64_to_f32::<SIGNED>(x)))
-            }
-            Self::IntToF32(WholeInt { bits, signed }) => {
-                with_int!(Int: bits, signed, map!(i, |x: Int| (x as f32).to_bits()))
-            }
-            Self::IntToF64(WholeInt { bits: WholeBits::Bits64, signed }) => {
-                with_bool!(SIGNED = signed, map!(i, |x: u64| scalar::int64_to_f64::<SIGNED>(x)))
-            }
-            Self::IntToF64(WholeInt { bits, signed }) => {
-                with_int!(Int: bits, signed, map!(i, |x: Int| (x as f64).to_bits()))
             }
             Self::Int8Exact { signed: true, to } => map!(i, |x: i8| to.code::<true>(x.into())),
             Self::Int8Exact { signed: false, to } => map!(i, |x: u8| to.code::<false>(x.into())),
@@ -236,21 +266,97 @@ impl Element {
     }
 }
 
-/// More bytes than the words have: there is no loop with non-temporal stores.
-const NEVER: usize = 4;
+impl Widened {
+    fn build<I: Instructions + 'static>(self, i: I) -> Box<dyn CastLoop> {
+        use WholeBits::{Bits8, Bits16, Bits32, Bits64};
+
+        macro_rules! extend {
+            ($From:ident, $To:ident) => {
+                map!(i, |x: $From| x as $To)
+            };
+        }
+        macro_rules! to_float {
+            ($Int:ident, $Float:ident) => {
+                map!(i, |x: $Int| (x as $Float).to_bits())
+            };
+        }
+        match self {
+            Self::BoolToInt(bits) => with_int!(To: bits, false, map!(i, |x: u8| To::from(x != 0))),
+            Self::BoolToF32 => map!(i, |x: u8| f32::from(x != 0).to_bits()),
+            Self::BoolToF64 => map!(i, |x: u8| f64::from(x != 0).to_bits()),
+            Self::Int { from: WholeInt { bits, signed }, to } => match (bits, signed, to) {
+                (Bits8, true, Bits16) => extend!(i8, u16),
+                (Bits8, false, Bits16) => extend!(u8, u16),
+                (Bits8, true, Bits32) => extend!(i8, u32),
+                (Bits8, false, Bits32) => extend!(u8, u32),
+                (Bits8, true, Bits64) => extend!(i8, u64),
+                (Bits8, false, Bits64) => extend!(u8, u64),
+                (Bits16, true, Bits32) => extend!(i16, u32),
+                (Bits16, false, Bits32) => extend!(u16, u32),
+                (Bits16, true, Bits64) => extend!(i16, u64),
+                (Bits16, false, Bits64) => extend!(u16, u64),
+                (Bits32, true, Bits64) => extend!(i32, u64),
+                (Bits32, false, Bits64) => extend!(u32, u64),
+                // The same width.
+                _ => Box::new(CopyCodes(i)),
+            },
+            Self::IntToF32(WholeInt { bits, signed }) => match (bits, signed) {
+                (Bits8, true) => to_float!(i8, f32),
+                (Bits8, false) => to_float!(u8, f32),
+                (Bits16, true) => to_float!(i16, f32),
+                (Bits16, false) => to_float!(u16, f32),
+                (_, true) => to_float!(i32, f32),
+                (_, false) => to_float!(u32, f32),
+            },
+            Self::IntToF64(WholeInt { bits, signed }) => match (bits, signed) {
+                (Bits8, true) => to_float!(i8, f64),
+                (Bits8, false) => to_float!(u8, f64),
+                (Bits16, true) => to_float!(i16, f64),
+                (Bits16, false) => to_float!(u16, f64),
+                (Bits32, true) => to_float!(i32, f64),
+                (Bits32, false) => to_float!(u32, f64),
+                (Bits64, signed) => {
+                    with_bool!(SIGNED = signed, map!(i, |x: u64| scalar::int64_to_f64::<SIGNED>(x)))
+                }
+            },
+        }
+    }
+}
+
+/// As `map!`, with vectors of half the length where large results are stored, which have at least `$from` bytes.
+macro_rules! map_to_less {
+    ($isa:ident, $from:ident, |$x:ident: $word:ty| $code:expr) => {{
+        let code = Map::<$word, _, _, $from>::new(
+            #[inline(always)]
+            move |$x: $word| $code,
+        );
+        Box::new(StepsOfTwo(Portable($isa), Portable($isa.half_width()), code))
+    }};
+}
+
+impl Narrowed {
+    fn build<I: Instructions + 'static>(self, i: I) -> Box<dyn CastLoop> {
+        match self {
+            Self::From16To8 => map!(i, |x: u16| x as u8),
+            Self::From32To8 => map!(i, |x: u32| x as u8),
+            Self::From64To8 => map!(i, |x: u64| x as u8),
+            Self::From32To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u32| x as u16),
+            Self::From64To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| x as u16),
+            Self::From64To32 => Self::build_64_to_32(i.half_width()),
+        }
+    }
+
+    fn build_64_to_32<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {
+        map!(i, |x: u64| x as u32)
+    }
+}
 
 fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Box<dyn CastLoop> {
     // A float is not zero if any bit but its sign is set. The mask is a variable because the compiler makes slower
     // loops of a constant one.
     macro_rules! with_mask {
         ($Word:ty) => {
-            Box::new(Steps(
-                Portable(i),
-                Map::<$Word, u8, _, ALWAYS>::new(
-                    #[inline(always)]
-                    move |x| u8::from(x & mask as $Word != 0),
-                ),
-            ))
+            map_to_less!(i, ALWAYS, |x: $Word| u8::from(x & mask as $Word != 0))
         };
     }
     match bits {
@@ -270,9 +376,6 @@ fn low_bytes<I: Instructions + 'static>(i: I, from: LongBits, mask: u8) -> Box<d
         LongBits::Bits64 => map!(i, |x: u64| x as u8 & mask),
     }
 }
-
-/// There is a loop with non-temporal stores for words of any size.
-const ALWAYS: usize = 1;
 
 impl PortableElement {
     /// The function of a pair; `None` if there is none.
@@ -313,9 +416,12 @@ impl PortableElement {
             }),
             Self::LowBits { from, to } => {
                 // Packing drops the higher bits.
-                let from = WholeInt { bits: from.whole(), signed: false };
-                let (from_bits, bytes) = (from.bits.number(), Element::LowBits { from, to: WholeBits::Bits8 }.build(i));
-                Box::new(Packed { bytes, from_bits, to_bits: to.number() })
+                let (bytes, from_bits) = match from {
+                    LongBits::Bits16 => (Narrowed::From16To8, 16),
+                    LongBits::Bits32 => (Narrowed::From32To8, 32),
+                    LongBits::Bits64 => (Narrowed::From64To8, 64),
+                };
+                Box::new(Packed { bytes: bytes.build(i), from_bits, to_bits: to.number() })
             }
             Self::LowBitsInBytes { from, to } => low_bytes(i, from, ShortBits::from(to).mask()),
             Self::RoundF64 { to, to_bits, signs, layout } => {

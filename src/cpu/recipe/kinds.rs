@@ -321,17 +321,6 @@ impl From<PackedBits> for ShortBits {
     }
 }
 
-impl WholeBits {
-    pub(crate) fn number(self) -> usize {
-        match self {
-            Self::Bits8 => 8,
-            Self::Bits16 => 16,
-            Self::Bits32 => 32,
-            Self::Bits64 => 64,
-        }
-    }
-}
-
 impl TruncatedBits {
     fn new(bits: u32) -> Option<Self> {
         match bits {

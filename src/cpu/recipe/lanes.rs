@@ -8,8 +8,8 @@ use crate::bits::reference::{EncodeE8m0, EncodeFloat, Hub};
 use crate::cpu::cast_loop::{CastLoop, F16ToFloat, F16ToInt64, Packed, SourceToSink, Step, Steps, ToInt};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::sink::{
-    Clamp, IntegerLookUp, LowBits, LowBitsInBytes, RoundToBytes, RoundToPacked, Rounding, RoundingIn16Bits,
-    RoundingToE8m0, ShortSink, Sink,
+    Clamp, IntegerLookUp, LowBits, LowBitsInBytes, RoundToBf16, RoundToBytes, RoundToPacked, Rounding,
+    RoundingIn16Bits, RoundingToE8m0, ShortSink, Sink,
 };
 use crate::cpu::source::{Bf16, Codes16, F8, F16, F32Source, F64Source, Int, Numbers, Source, Truncates};
 use crate::types::element::{BFLOAT16, BINARY16, ElementType};
@@ -18,7 +18,8 @@ use crate::types::layout::CodeLayout;
 /// A source and a sink that are the fastest for their pairs in the lanes of every instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum InLanes {
-    Round { from: RoundedFloat, to: Rounding },
+    Round { from: WideFloat, to: Rounding },
+    F16ToBf16(RoundToBf16),
     RoundInt { from: LongInt, to: RoundToBytes },
     FloatToE8m0 { from: LongFloat, to: RoundingToE8m0 },
     IntToE8m0 { from: LongInt, to: RoundingToE8m0 },
@@ -27,13 +28,25 @@ pub(crate) enum InLanes {
     Clamp { from: LongFloat, to: Clamp<4> },
 }
 
-/// A float that is rounded in lanes of 32 bits. Without `subnormals`, subnormals of FLOAT16 are not decoded.
+/// A float that is rounded in lanes of 32 bits on every instruction set.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RoundedFloat {
-    F16 { subnormals: bool },
-    Bf16,
+pub(crate) enum WideFloat {
     F32,
     F64,
+}
+
+/// The rounding of floats of 16 bits in lanes of 32 bits. Instruction sets with vectors have lanes of 16 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundFloat16 {
+    from: Float16,
+    pub to: Rounding,
+}
+
+/// A float of 16 bits. Without `subnormals`, subnormals of FLOAT16 are not decoded.
+#[derive(Clone, Copy, Debug)]
+enum Float16 {
+    F16 { subnormals: bool },
+    Bf16,
 }
 
 /// A source and a sink that are the fastest for their pairs where a vector holds several elements.
@@ -53,13 +66,34 @@ pub(crate) enum InVectors {
     F32ToInt64 { signed: bool },
 }
 
-impl RoundedFloat {
-    pub(super) fn new(from: LongFloat, to: ElementType) -> Self {
+impl WideFloat {
+    /// `None` for floats of 16 bits.
+    pub(super) fn new(from: LongFloat) -> Option<Self> {
         match from {
-            LongFloat::F16 => Self::F16 { subnormals: f16_subnormals(to) },
-            LongFloat::Bf16 => Self::Bf16,
-            LongFloat::F32 => Self::F32,
-            LongFloat::F64 => Self::F64,
+            LongFloat::F16 | LongFloat::Bf16 => None,
+            LongFloat::F32 => Some(Self::F32),
+            LongFloat::F64 => Some(Self::F64),
+        }
+    }
+}
+
+impl RoundFloat16 {
+    /// `None` for floats of more than 16 bits.
+    pub(super) fn new(from: LongFloat, to: Rounding, element_type: ElementType) -> Option<Self> {
+        let from = match from {
+            LongFloat::F16 => Float16::F16 { subnormals: f16_subnormals(element_type) },
+            LongFloat::Bf16 => Float16::Bf16,
+            LongFloat::F32 | LongFloat::F64 => return None,
+        };
+        Some(Self { from, to })
+    }
+
+    pub(super) fn build<L: Lanes + 'static>(self, l: L, layout: CodeLayout) -> Box<dyn CastLoop> {
+        match self.from {
+            Float16::F16 { subnormals } => {
+                with_bool!(SUBNORMALS = subnormals, round(l, F16::<SUBNORMALS>, self.to, layout))
+            }
+            Float16::Bf16 => round(l, Bf16, self.to, layout),
         }
     }
 }
@@ -95,10 +129,10 @@ where
     }
 }
 
-/// Evaluates an expression with the lanes and the source of a float. `$subnormals` says whether subnormals of FLOAT16
+/// Evaluates an expression with the source of a float. `$subnormals` says whether subnormals of FLOAT16
 /// are decoded.
 macro_rules! with_float {
-    (|$l:ident, $source:ident| $float:expr, F16<$subnormals:literal>, $made:expr) => {
+    (|$source:ident| $float:expr, F16<$subnormals:literal>, $made:expr) => {
         match $float {
             LongFloat::F16 => {
                 let $source = F16::<$subnormals>;
@@ -154,12 +188,9 @@ impl InLanes {
 
     pub(super) fn build<L: Lanes + 'static>(self, l: L, layout: CodeLayout) -> Box<dyn CastLoop> {
         match self {
-            Self::Round { from: RoundedFloat::F16 { subnormals }, to } => {
-                with_bool!(SUBNORMALS = subnormals, round(l, F16::<SUBNORMALS>, to, layout))
-            }
-            Self::Round { from: RoundedFloat::Bf16, to } => round(l, Bf16, to, layout),
-            Self::Round { from: RoundedFloat::F32, to } => round(l, F32Source, to, layout),
-            Self::Round { from: RoundedFloat::F64, to } => round(l, F64Source, to, layout),
+            Self::Round { from: WideFloat::F32, to } => round(l, F32Source, to, layout),
+            Self::Round { from: WideFloat::F64, to } => round(l, F64Source, to, layout),
+            Self::F16ToBf16(to) => codes(l, F16::<true>, to),
             // The bias is binary32's: a number beyond `BOUND` may be in range.
             Self::RoundInt { from, to: RoundToBytes::Shift16(to) } => {
                 with_int!(|source| from, ODD = true, codes(l, source, to))
@@ -174,10 +205,10 @@ impl InLanes {
                 with_int!(|source| from, ODD = false, codes(l, source, to))
             }
             Self::FloatToE8m0 { from, to: RoundingToE8m0::Saturating(to) } => {
-                with_float!(|l, source| from, F16<true>, codes(l, source, to))
+                with_float!(|source| from, F16<true>, codes(l, source, to))
             }
             Self::FloatToE8m0 { from, to: RoundingToE8m0::ToNan(to) } => {
-                with_float!(|l, source| from, F16<true>, codes(l, source, to))
+                with_float!(|source| from, F16<true>, codes(l, source, to))
             }
             Self::IntToE8m0 { from, to: RoundingToE8m0::Saturating(to) } => {
                 with_int!(|source| from, ODD = true, codes(l, source, to))
@@ -191,9 +222,9 @@ impl InLanes {
             Self::Truncate { from: LongFloat::F64, to } => truncate(l, F64Source, to),
             Self::TruncateInBytes { from, to } => {
                 let to = LowBitsInBytes::new(to.number());
-                with_float!(|l, source| from, F16<false>, codes(l, source, to))
+                with_float!(|source| from, F16<false>, codes(l, source, to))
             }
-            Self::Clamp { from, to } => with_float!(|l, source| from, F16<false>, short_codes(l, source, to, layout)),
+            Self::Clamp { from, to } => with_float!(|source| from, F16<false>, short_codes(l, source, to, layout)),
         }
     }
 }
@@ -295,7 +326,7 @@ impl InVectors {
             Self::F16ToF64 => steps(l, F16ToFloat::<64>),
             Self::F16ToInt64 { signed } => with_bool!(SIGNED = signed, steps(l, F16ToInt64::<SIGNED>)),
             Self::ToInt32(from) => {
-                with_float!(|l, source| from, F16<false>, steps(l, ToInt::<_, 32, true>(source)))
+                with_float!(|source| from, F16<false>, steps(l, ToInt::<_, 32, true>(source)))
             }
             Self::Bf16ToInt64 { signed } => with_bool!(SIGNED = signed, steps(l, ToInt::<_, 64, SIGNED>(Bf16))),
             Self::F32ToInt64 { signed } => with_bool!(SIGNED = signed, steps(l, ToInt::<_, 64, SIGNED>(F32Source))),

@@ -2,7 +2,7 @@
 
 use super::elements::{Element, PortableElement};
 use super::kinds::{IntBits, LongFloat, ShortBits, SinkKind, SourceKind};
-use super::lanes::{InLanes, RoundIntToPacked, RoundedFloat};
+use super::lanes::{InLanes, RoundFloat16, RoundIntToPacked, WideFloat};
 use super::{InstructionSet, SharedRecipe};
 use crate::bits::reference::EncodeFloat;
 use crate::cpu::cast_loop::{CastLoop, PackCodes, UnpackCodes};
@@ -19,6 +19,7 @@ pub(crate) enum PortableRecipe {
     Shared(SharedRecipe),
     Element(PortableElement),
     RoundIntToPacked(RoundIntToPacked, CodeLayout),
+    RoundFloat16(RoundFloat16, CodeLayout),
     /// The low bits of bytes are packed.
     Pack(ShortBits),
     /// Packed codes to the same codes, one in each byte.
@@ -74,10 +75,10 @@ impl PortableRecipe {
                     }
                 })
             }
-            (SourceKind::Float(from), to) => {
-                let from = RoundedFloat::new(from, cast.conversion.to);
-                Some(Self::Shared(SharedRecipe::InLanes(InLanes::Round { from, to }, layout)))
-            }
+            (SourceKind::Float(from), to) => match WideFloat::new(from) {
+                Some(from) => Some(Self::Shared(SharedRecipe::InLanes(InLanes::Round { from, to }, layout))),
+                None => RoundFloat16::new(from, to, cast.conversion.to).map(|round| Self::RoundFloat16(round, layout)),
+            },
             (SourceKind::Int(from), Rounding::ToBytes(to)) => {
                 Some(Self::Shared(SharedRecipe::InLanes(InLanes::RoundInt { from, to }, layout)))
             }
@@ -94,6 +95,7 @@ impl PortableRecipe {
             Self::Shared(shared) => shared.build(i, l),
             Self::Element(element) => element.build(i),
             Self::RoundIntToPacked(rounding, layout) => rounding.build(l, layout),
+            Self::RoundFloat16(rounding, layout) => rounding.build(l, layout),
             Self::Pack(bits) => Box::new(PackCodes(bits.number() as u32)),
             Self::Unpack(bits) => Box::new(UnpackCodes(bits.number() as u32)),
         }

@@ -3,7 +3,7 @@
 use super::SharedRecipe;
 use super::elements::Element;
 use super::kinds::{LongFloat, SinkKind, SourceKind, TruncatedBits};
-use super::lanes::{InLanes, InVectors, RoundedFloat};
+use super::lanes::{InLanes, InVectors, WideFloat};
 use crate::bits::reference::EncodeFloat;
 use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeCast;
@@ -59,8 +59,11 @@ impl VectorRecipe {
             (SourceKind::Float(LongFloat::F64), Rounding::ToBytes(RoundToBytes::Shift16(_))) => {
                 Some(Self::Shared(SharedRecipe::Element(Element::F64To16(RoundF64::new(to)))))
             }
+            (SourceKind::Float(LongFloat::F16), Rounding::ToBytes(RoundToBytes::Shift16(to))) => {
+                Some(Self::Shared(SharedRecipe::InLanes(InLanes::F16ToBf16(to), layout)))
+            }
             (SourceKind::Float(from), to) => {
-                let from = RoundedFloat::new(from, cast.conversion.to);
+                let from = WideFloat::new(from)?;
                 Some(Self::Shared(SharedRecipe::InLanes(InLanes::Round { from, to }, layout)))
             }
             (SourceKind::Int(from), Rounding::ToBytes(to)) => {

@@ -66,11 +66,14 @@ pub(crate) enum Rounding {
     ToPacked(RoundToPacked),
 }
 
+/// To BFLOAT16.
+pub(crate) type RoundToBf16 = Round<16, SHIFT, KEPT>;
+
 /// To codes of a whole number of bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RoundToBytes {
     /// By shifting: the bias is binary32's, so that exponents stay the same.
-    Shift16(Round<16, SHIFT, KEPT>),
+    Shift16(RoundToBf16),
     Add16(Round<16, ADD, KEPT>),
     Add8(Round<8, ADD, KEPT>),
     Add8NoNegativeZero(Round<8, ADD, NO_NEGATIVE_ZERO>),

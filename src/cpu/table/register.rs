@@ -2,9 +2,11 @@
 //! in 64 entries of 16 bits.
 
 mod pairs;
+mod whole;
 
 use bytemuck::cast;
 use pairs::LookUpPairs;
+use whole::{LookUpWhole, Whole};
 
 use super::numbers::{NumberTable, NumberTo};
 use super::{Entries, entries};
@@ -26,9 +28,28 @@ type Words = [__m512i; 8];
 type WordTables = [Words; 4];
 
 /// The table of one pair.
-pub(crate) struct RegisterTable {
-    form: Form,
-    words: Box<WordTables>,
+pub(crate) struct RegisterTable(Table);
+
+enum Table {
+    Words(Form, Box<WordTables>),
+    /// Whole destination codes.
+    Whole(FewFrom, WholeTo, Whole),
+}
+
+/// The bits of a source of at most 4 bits.
+#[derive(Clone, Copy, Debug)]
+enum FewFrom {
+    Bits2,
+    Bits4,
+    /// One code in each byte.
+    Byte,
+}
+
+/// The bits of whole destination codes.
+#[derive(Clone, Copy, Debug)]
+enum WholeTo {
+    Bits32,
+    Bits64,
 }
 
 /// What the words hold.
@@ -38,11 +59,13 @@ enum Form {
     Pairs(PairFrom, PairTo),
     /// The same from 8 bits to at most 4 bits, one code in each byte.
     ShortInBytes,
-    /// The destination codes: a table for each 16 bits, lowest first.
-    Codes(From, To),
+    /// The destination codes of 16 bits.
+    Codes16(From),
+    /// The destination codes of 64 bits: a table for each 16 bits, lowest first.
+    Codes64(LongFrom),
     /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions convert
     /// the numbers to destination codes.
-    Numbers(From, NumberTo),
+    Numbers(LongFrom, NumberTo),
 }
 
 /// The bits of a source.
@@ -59,12 +82,13 @@ enum From {
 /// The value of `FROM` for [`From::Byte`].
 const BYTE: usize = 7;
 
-/// The bits of destination codes that fill one or more 16-bit words.
+/// The bits of a source of more than 4 bits.
 #[derive(Clone, Copy, Debug)]
-enum To {
-    Bits16,
-    Bits32,
-    Bits64,
+enum LongFrom {
+    Bits6,
+    Bits8,
+    /// One code of 6 bits in each byte.
+    Byte,
 }
 
 /// The bits of a source whose destination codes share words.
@@ -100,19 +124,30 @@ impl CastLoop for RegisterLoop {
 impl RegisterLoop {
     /// Runs `work` with the loop for the widths of the codes.
     fn with_loop<R>(&self, work: impl FnOnce(&dyn CastLoop) -> R) -> R {
-        let Self(l, RegisterTable { form, words }) = self;
-        match *form {
+        let Self(l, table) = self;
+        let (form, words) = match &table.0 {
+            Table::Words(form, words) => (*form, words),
+            Table::Whole(from, to, whole) => {
+                return with_number!(FROM = from, FewFrom { Bits2 2, Bits4 4, Byte BYTE },
+                with_number!(TO = to, WholeTo { Bits32 32, Bits64 64 }, {
+                    work(&Steps(*l, LookUpWhole::<'_, FROM, TO>(whole)))
+                }));
+            }
+        };
+        match form {
             Form::Pairs(from, to) => with_number!(FROM = from, PairFrom { Bits6 6, Bits8 8, Byte BYTE },
             with_number!(TO = to, PairTo { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, {
                 work(&Steps(*l, LookUpPairs::<'_, FROM, TO, TO>(words)))
             })),
             Form::ShortInBytes => work(&Steps(*l, LookUpPairs::<'_, 8, 4, 8>(words))),
-            Form::Codes(from, to) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8, Byte BYTE },
-            with_number!(TO = to, To { Bits16 16, Bits32 32, Bits64 64 }, {
-                work(&Steps(*l, LookUp::<'_, FROM, TO>(words)))
-            })),
+            Form::Codes16(from) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8, Byte BYTE }, {
+                work(&Steps(*l, LookUp::<'_, FROM, 16>(words)))
+            }),
+            Form::Codes64(from) => with_number!(FROM = from, LongFrom { Bits6 6, Bits8 8, Byte BYTE }, {
+                work(&Steps(*l, LookUp::<'_, FROM, 64>(words)))
+            }),
             Form::Numbers(from, to) => {
-                with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8, Byte BYTE }, match to {
+                with_number!(FROM = from, LongFrom { Bits6 6, Bits8 8, Byte BYTE }, match to {
                     NumberTo::F32 => work(&Steps(*l, Numbers::<'_, FROM, F32>(words))),
                     NumberTo::F64 => work(&Steps(*l, Numbers::<'_, FROM, F64>(words))),
                     NumberTo::Int32 => work(&Steps(*l, Numbers::<'_, FROM, INT32>(words))),
@@ -131,42 +166,70 @@ impl RegisterTable {
         if to_bits <= 8 {
             return Self::of_pairs(code_bits, cast);
         }
-        let from = match from_bits {
-            2 => From::Bits2,
-            4 => From::Bits4,
-            6 => From::Bits6,
-            8 if code_bits < 8 => From::Byte,
-            8 => From::Bits8,
-            _ => return None,
-        };
-        // To UINT64 from fewer than 8 bits, four look-ups are faster.
-        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && code_bits < 8;
-        if !by_codes && let Some(numbers) = NumberTable::new(source, sink, &cast.conversion) {
-            return Some(Self { form: Form::Numbers(from, numbers.to), words: whole_words(&numbers.upper_halves) });
+        if to_bits == 16 {
+            let from = match from_bits {
+                2 => From::Bits2,
+                4 => From::Bits4,
+                6 => From::Bits6,
+                8 if code_bits < 8 => From::Byte,
+                8 => From::Bits8,
+                _ => return None,
+            };
+            return Some(Self(Table::Words(Form::Codes16(from), whole_words(&entries(cast, 1)))));
         }
         let to = match to_bits {
-            16 => To::Bits16,
-            32 => To::Bits32,
-            64 => To::Bits64,
+            32 => WholeTo::Bits32,
+            64 => WholeTo::Bits64,
             _ => return None,
         };
-        Some(Self { form: Form::Codes(from, to), words: whole_words(&entries(cast, 1)) })
+        let few = match (code_bits, from_bits) {
+            (2, 2) => Some(FewFrom::Bits2),
+            (4, 4) => Some(FewFrom::Bits4),
+            (2 | 4, 8) => Some(FewFrom::Byte),
+            _ => None,
+        };
+        if let Some(from) = few {
+            return Some(Self(Table::Whole(from, to, whole::whole(&entries(cast, 1), to_bits))));
+        }
+        let from = match (code_bits, from_bits) {
+            (6, 6) => LongFrom::Bits6,
+            (6, 8) => LongFrom::Byte,
+            (8, _) => LongFrom::Bits8,
+            _ => return None,
+        };
+        // To UINT64 from 6 bits, four look-ups are faster.
+        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && code_bits < 8;
+        if !by_codes && let Some(numbers) = NumberTable::new(source, sink, &cast.conversion) {
+            return Some(Self(Table::Words(Form::Numbers(from, numbers.to), whole_words(&numbers.upper_halves))));
+        }
+        match to {
+            WholeTo::Bits32 => None,
+            WholeTo::Bits64 => Some(Self(Table::Words(Form::Codes64(from), whole_words(&entries(cast, 1))))),
+        }
     }
 
     #[cfg(test)]
     pub(crate) fn has_pairs(&self) -> bool {
-        matches!(self.form, Form::Pairs(..) | Form::ShortInBytes)
+        matches!(self.0, Table::Words(Form::Pairs(..) | Form::ShortInBytes, _))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.0, Table::Whole(..))
     }
 
     /// Whether instructions make the destination codes of numbers.
     #[cfg(test)]
     pub(crate) fn has_numbers(&self) -> bool {
-        matches!(self.form, Form::Numbers(..))
+        matches!(self.0, Table::Words(Form::Numbers(..), _))
     }
 
     #[cfg(test)]
     pub(crate) fn form(&self) -> String {
-        format!("{:?}", self.form)
+        match &self.0 {
+            Table::Words(form, _) => format!("{form:?}"),
+            Table::Whole(from, to, _) => format!("{from:?}, {to:?}"),
+        }
     }
 
     /// The table of codes that share words.
@@ -199,7 +262,7 @@ impl RegisterTable {
             let entry = |nth: usize| entries[(i / 64 * 64 * shared + i % 64 + 64 * nth) % 256][0] >> place;
             (0..shared).fold(0, |word, nth| word | (entry(nth) << (size * nth as u32)) as u16)
         };
-        Some(Self { form, words: words(word) })
+        Some(Self(Table::Words(form, words(word))))
     }
 }
 
@@ -255,7 +318,7 @@ fn whole_words(entries: &Entries) -> Box<WordTables> {
     words(|i, place| (entries[i][0] >> place) as u16)
 }
 
-/// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
+/// The step from codes of `FROM` bits to codes of `TO` bits, 16 or 64.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a WordTables);
 
@@ -287,11 +350,6 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
                 continue;
             }
             let lower = interleaved16(simd, found(0), found(1));
-            if TO == 32 {
-                write(out, 0, lower[0]);
-                write(out, 64, lower[1]);
-                continue;
-            }
             let upper = interleaved16(simd, found(2), found(3));
             for i in 0..2 {
                 let [first, second] = interleaved32(simd, lower[i], upper[i]);

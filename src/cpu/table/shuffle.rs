@@ -70,6 +70,17 @@ impl ShuffleTable {
         Some(Self { form, tables: Tables::new(index_bits, to_bits.min(16), &entries[..1 << index_bits]) })
     }
 
+    /// Whether the table is as fast as one in AVX-512's registers: its source has 8 bits, and few corrections are added
+    /// to what is looked up first.
+    pub(crate) fn is_short(&self) -> bool {
+        let most = match self.form {
+            Form::From8(To::Bits8) => 4,
+            Form::From8(To::Bits6 | To::Bits16 | To::UpperHalf | To::Int32) => 2,
+            _ => return false,
+        };
+        self.tables.corrections() <= most
+    }
+
     /// Whether instructions make the destination codes of numbers.
     #[cfg(test)]
     pub(crate) fn has_numbers(&self) -> bool {

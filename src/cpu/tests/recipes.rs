@@ -201,7 +201,7 @@ portable  M  table in memory: destination codes, by source bytes (src/cpu/table/
 AVX2      s  tables in AVX2's registers: destination codes (src/cpu/table/shuffle.rs)
              FromBytesOf6(Bits16)
 AVX-512   R  table in AVX-512's registers: destination codes (src/cpu/table/register.rs)
-             Codes(Byte, Bits16)
+             Codes16(Byte)
 "
     );
 }

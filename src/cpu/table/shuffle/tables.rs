@@ -100,6 +100,10 @@ impl Tables {
         plain
     }
 
+    pub(super) fn corrections(&self) -> usize {
+        self.lower.len() + self.upper.len()
+    }
+
     /// The low and the high bytes of the results. High bytes are looked up only if results have them.
     #[inline(always)]
     pub(super) fn look_up<const CODE: usize, const TO: usize>(

@@ -1,6 +1,6 @@
 //! Recipes in words.
 
-use crate::cpu::recipe::elements::{Element, PortableElement};
+use crate::cpu::recipe::elements::{Element, PortableElement, Widened};
 use crate::cpu::recipe::lanes::{InLanes, InVectors};
 use crate::cpu::recipe::{PortableRecipe, SharedRecipe, VectorRecipe};
 use crate::cpu::sink::{RoundToBytes, Rounding};
@@ -55,6 +55,11 @@ impl InWords for PortableRecipe {
                 let words = Words { parameters: format!("{rounding:?}"), ..words('N', ROUND_INT, "sink/round.rs") };
                 in_layout(words, *layout)
             }
+            Self::RoundFloat16(rounding, layout) => {
+                let (key, text, file) = rounded_float(&rounding.to);
+                let words = Words { parameters: format!("{rounding:?}"), ..words(key, text, file) };
+                in_layout(words, *layout)
+            }
             Self::Pack(bits) => {
                 Words { parameters: format!("{bits:?}"), ..words('c', "packs the low bits of bytes", "cast_loop.rs") }
             }
@@ -77,12 +82,16 @@ const ROUND_INT: &str = "lanes of 32 bits: integer rounded by shifting";
 impl InWords for Element {
     fn words(&self) -> Words {
         let (key, text, file) = match self {
-            Self::FromBool(_) => ('b', "element: 0 or 1 from BOOL", "recipe/elements.rs"),
+            Self::Widen(Widened::BoolToInt(_) | Widened::BoolToF32 | Widened::BoolToF64) => {
+                ('b', "element: 0 or 1 from BOOL", "recipe/elements.rs")
+            }
             Self::IsNonzero { .. } => {
                 ('z', "element: whether a bit is set, without a float's sign", "recipe/elements.rs")
             }
-            Self::LowBits { .. } | Self::Mask(_) => LOW_BITS,
-            Self::IntToF32(_) | Self::IntToF64(_) => ('i', "element: integer to FLOAT or DOUBLE", "scalar.rs"),
+            Self::Widen(Widened::Int { .. }) | Self::Narrow(_) | Self::Mask(_) => LOW_BITS,
+            Self::Widen(Widened::IntToF32(_) | Widened::IntToF64(_)) | Self::Int64ToF32 { .. } => {
+                ('i', "element: integer to FLOAT or DOUBLE", "scalar.rs")
+            }
             Self::Int8Exact { .. } => ('x', "element: integer to a float of 16 bits that holds it", "scalar.rs"),
             Self::Bf16ToF32 | Self::F64ToF32 | Self::Bf16ToF64 | Self::F32ToF64 => ('f', FLOAT_TO_FLOAT, "scalar.rs"),
             Self::F64ToInt64 { .. } | Self::ToUint32(_) => ('t', TRUNCATED, "scalar.rs"),
@@ -113,13 +122,20 @@ impl InWords for PortableElement {
     }
 }
 
+const ROUNDED_BY_SHIFTING: (char, &str, &str) = ('S', "lanes of 32 bits: float rounded by shifting", "sink/round.rs");
+
+fn rounded_float(to: &Rounding) -> (char, &'static str, &'static str) {
+    match to {
+        Rounding::ToBytes(RoundToBytes::Shift16(_)) => ROUNDED_BY_SHIFTING,
+        _ => ('A', "lanes of 32 bits: float rounded by adding a power of two", "sink/round.rs"),
+    }
+}
+
 impl InWords for InLanes {
     fn words(&self) -> Words {
         let (key, text, file) = match self {
-            Self::Round { to: Rounding::ToBytes(RoundToBytes::Shift16(_)), .. } => {
-                ('S', "lanes of 32 bits: float rounded by shifting", "sink/round.rs")
-            }
-            Self::Round { .. } => ('A', "lanes of 32 bits: float rounded by adding a power of two", "sink/round.rs"),
+            Self::F16ToBf16(_) => ROUNDED_BY_SHIFTING,
+            Self::Round { to, .. } => rounded_float(to),
             Self::RoundInt { .. } => ('N', ROUND_INT, "sink/round.rs"),
             Self::FloatToE8m0 { .. } | Self::IntToE8m0 { .. } => {
                 ('E', "lanes of 32 bits: rounded to a power of two", "sink/e8m0.rs")

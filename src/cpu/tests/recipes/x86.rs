@@ -5,8 +5,19 @@ use super::words::{InWords, Words, in_layout};
 use crate::cpu::recipe::avx2::Avx2Recipe;
 use crate::cpu::recipe::avx512::Avx512Recipe;
 use crate::cpu::sink::avx512::RoundingOfFloats16;
+use crate::cpu::table::shuffle::ShuffleTable;
 
 const UNPACK_6: (char, &str, &str) = ('v', "unpacks codes of 6 bits to one in each byte, in vectors", "unpack.rs");
+
+impl InWords for ShuffleTable {
+    fn words(&self) -> Words {
+        let (key, text) = match self.has_numbers() {
+            true => ('n', "tables in AVX2's registers: numbers, which are converted"),
+            false => ('s', "tables in AVX2's registers: destination codes"),
+        };
+        with((key, text, "table/shuffle.rs"), self.form())
+    }
+}
 
 impl InWords for Avx2Recipe {
     fn words(&self) -> Words {
@@ -16,13 +27,7 @@ impl InWords for Avx2Recipe {
             Self::Unpack6 => with(UNPACK_6, String::new()),
             Self::NibbleTable(_) => with(NIBBLES, String::new()),
             Self::ByteTable(_) => with(BYTES, String::new()),
-            Self::ShuffleTable(table) => {
-                let (key, text) = match table.has_numbers() {
-                    true => ('n', "tables in AVX2's registers: numbers, which are converted"),
-                    false => ('s', "tables in AVX2's registers: destination codes"),
-                };
-                with((key, text, "table/shuffle.rs"), table.form())
-            }
+            Self::ShuffleTable(table) => table.words(),
         }
     }
 }
@@ -59,11 +64,15 @@ impl InWords for Avx512Recipe {
             Self::Unpack6 => with(UNPACK_6, String::new()),
             Self::NibbleTable(_) => with(NIBBLES, String::new()),
             Self::ByteTable(_) => with(BYTES, String::new()),
+            Self::ShuffleTable(table) => table.words(),
             Self::RegisterTable(table) => {
                 let (key, text, file) = match (table.has_pairs(), table.has_numbers()) {
                     (true, _) => ('r', "table in AVX-512's registers: two codes a lane", "table/register/pairs.rs"),
                     (_, true) => {
                         ('m', "table in AVX-512's registers: numbers, which are converted", "table/register.rs")
+                    }
+                    _ if table.is_whole() => {
+                        ('O', "table in AVX-512's registers: whole destination codes", "table/register/whole.rs")
                     }
                     _ => ('R', "table in AVX-512's registers: destination codes", "table/register.rs"),
                 };
