@@ -16,7 +16,7 @@ not_run() {
 }
 
 [ "$(uname -sm)" = 'Linux x86_64' ] || not_run 'this machine is no x86-64 one with Linux'
-if grep -q avx512bw /proc/cpuinfo; then
+if grep -q avx512_vbmi2 /proc/cpuinfo; then
     not_run 'this processor has AVX-512, which needs no emulator: run tests/run.sh'
 fi
 
@@ -116,7 +116,7 @@ end() {
     sleep 1
     poweroff -f
 }
-grep -q avx512bw /proc/cpuinfo || { echo 'the emulated processor has no AVX-512'; end 1; }
+grep -q avx512_vbmi2 /proc/cpuinfo || { echo 'the emulated processor has no AVX-512'; end 1; }
 # A test that would take another instruction set ends with an error.
 export WGPU_CAST_TESTS=emulator WGPU_CAST_ISA=avx512
 cd /tmp
@@ -146,7 +146,7 @@ display_library: nogui
 megs: 1024
 romimage: file=/usr/share/bochs/BIOS-bochs-latest
 vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
-cpu: model=corei7_skylake_x, ips=200000000, reset_on_triple_fault=0, ignore_bad_msrs=1
+cpu: model=corei7_icelake_u, ips=200000000, reset_on_triple_fault=0, ignore_bad_msrs=1
 ata0-master: type=cdrom, path=$folder/image.iso, status=inserted
 boot: cdrom
 com1: enabled=1, mode=file, dev=$folder/output
