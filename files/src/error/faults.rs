@@ -99,7 +99,8 @@ impl PlanFault {
 pub(crate) struct ScaleFault {
     pub name: String,
     pub index: u64,
-    pub value: f32,
+    /// NaN or an infinity, as text: formatting floats is much code, which the module of a page would have for this alone.
+    pub value: &'static str,
 }
 
 impl ScaleFault {

@@ -72,6 +72,11 @@ impl Operands {
             let scale = cast.second.map_or(stored, |second| second.apply(stored));
             let wrong = [stored, scale].into_iter().find(|scale| !scale.is_finite());
             if let Some(value) = wrong {
+                let value = match value.is_nan() {
+                    true => "NaN",
+                    false if value > 0.0 => "inf",
+                    false => "-inf",
+                };
                 let fault = ScaleFault { name: tensor.name.clone(), index: first + index as u64, value };
                 return Err(FileError::from(fault).of_input(tensor.input).of_tensor(&cast.cast.name));
             }
