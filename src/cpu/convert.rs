@@ -59,7 +59,14 @@ pub(super) fn convert_by(
     destination: &mut [u8],
     work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
 ) {
-    let [read, written] = if elements < LONG { [0, 0] } else { head(bits, destination) };
+    // What follows takes as long as a cast of some elements.
+    if elements < LONG {
+        if elements > 0 {
+            work(0, source, destination);
+        }
+        return clear_pad(destination, bits.0[1], elements as u64);
+    }
+    let [read, written] = head(bits, destination);
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
     if !first.is_empty() {
