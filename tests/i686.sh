@@ -23,13 +23,7 @@ works() {
 
 if ! works; then
     command -v apt-get >/dev/null || not_run 'cc -m32 makes no program that runs, and there is no apt-get to install its libraries'
-    as_root=''
-    if [ "$(id -u)" != 0 ]; then
-        as_root='sudo -n'
-    fi
-    $as_root apt-get update -qq || echo "apt-get update failed: trying with the package lists that are there" >&2
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc-multilib libc6-dev-i386 \
-        >/dev/null || not_run 'apt-get could not install gcc-multilib and libc6-dev-i386'
+    tests/apt.sh gcc-multilib libc6-dev-i386 || not_run 'apt-get could not install gcc-multilib and libc6-dev-i386'
     works || not_run 'cc -m32 still makes no program that runs'
 fi
 command -v rustup >/dev/null || not_run "there is no rustup to add Rust's target $target with"

@@ -22,13 +22,7 @@ missing() {
 
 if missing; then
     command -v apt-get >/dev/null || not_run "there is no $linker, no Wine or no xvfb-run, and no apt-get to install them"
-    as_root=''
-    if [ "$(id -u)" != 0 ]; then
-        as_root='sudo -n'
-    fi
-    $as_root apt-get update -qq || echo "apt-get update failed: trying with the package lists that are there" >&2
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        gcc-mingw-w64-x86-64 wine wine64 xvfb xauth >/dev/null || not_run 'apt-get could not install them'
+    tests/apt.sh gcc-mingw-w64-x86-64 wine wine64 xvfb xauth || not_run 'apt-get could not install them'
     ! missing || not_run "there is still no $linker, no wine or no xvfb-run"
 fi
 command -v rustup >/dev/null || not_run "there is no rustup to add Rust's target $target with"

@@ -24,13 +24,7 @@ missing() {
 
 if missing; then
     command -v apt-get >/dev/null || not_run "there is no $linker, QEMU or LLVM 19, and no apt-get to install them"
-    as_root=''
-    if [ "$(id -u)" != 0 ]; then
-        as_root='sudo -n'
-    fi
-    $as_root apt-get update -qq || echo "apt-get update failed: trying with the package lists that are there" >&2
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static llvm-19 >/dev/null ||
+    ../../tests/apt.sh gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static llvm-19 ||
         not_run 'apt-get could not install gcc-aarch64-linux-gnu, qemu-user-static and llvm-19'
     ! missing || not_run 'apt-get installed other versions than of LLVM 19'
 fi

@@ -277,6 +277,12 @@ impl ConvertArgs {
     pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
         self.rules.target(name, from, self.from.plain())
     }
+
+    /// The type to which the products of codes and their scales are cast; `None` if the codes stay as they are. `stored` is
+    /// the type that the file has for the codes.
+    pub fn product_target(&self, codes: &str, stored: Option<ElementType>) -> Option<ElementType> {
+        self.rules.product_target(codes, stored, self.from.plain())
+    }
 }
 
 impl DeviceArgs {

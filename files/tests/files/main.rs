@@ -16,3 +16,19 @@ mod tensor_proto;
 #[allow(dead_code, reason = "another suite uses the rest")]
 #[path = "../messages/wire.rs"]
 mod wire;
+
+use std::io;
+
+use wgpu_cast_files::ReadAt;
+
+/// An input that nothing may read.
+struct Unread;
+
+impl ReadAt for Unread {
+    fn read_exact_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+        panic!("the input is read")
+    }
+    fn size(&self) -> io::Result<u64> {
+        panic!("the size is asked for")
+    }
+}

@@ -1,13 +1,13 @@
 //! Codes with scales, in pieces: with the bits of one product for each element.
 
-use std::io;
-
 use support::random::Random;
 use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 use wgpu_cast_files::{
     self as files, CastLoss, FileCause, FileError, FilePlan, Part, ReadAt, ScaleTensor, ScaledCast, SecondScale,
     StreamSettings, TensorCast, TensorStorage, ZeroPoints,
 };
+
+use crate::Unread;
 
 /// The bytes before codes and scales in an input.
 const OFFSET: usize = 3;
@@ -208,15 +208,6 @@ fn scales_that_are_no_numbers() {
 /// What cannot be done is refused before an input is read.
 #[test]
 fn plans_that_do_not_fit_are_refused() {
-    struct Unread;
-    impl ReadAt for Unread {
-        fn read_exact_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
-            panic!("the input is read")
-        }
-        fn size(&self) -> io::Result<u64> {
-            panic!("the size is asked for")
-        }
-    }
     type Change = fn(&mut ScaledCast);
     let storage = "scales need packed codes, with rows and blocks that start at a byte (transposed ones 4 bits and even \
                    rows)";

@@ -11,6 +11,8 @@ use wgpu_cast_files::{
     TensorCast, TensorStorage,
 };
 
+use crate::Unread;
+
 /// The output, its losses by part, and the ends of its pieces.
 struct Made {
     bytes: Vec<u8>,
@@ -154,15 +156,6 @@ fn errors_end_the_work() {
 /// What cannot be done is refused before an input is read.
 #[test]
 fn a_plan_that_cannot_be_executed_is_refused() {
-    struct Unread;
-    impl ReadAt for Unread {
-        fn read_exact_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
-            panic!("the input is read")
-        }
-        fn size(&self) -> io::Result<u64> {
-            panic!("the size is asked for")
-        }
-    }
     type Change = fn(&mut TensorCast);
     let refused = |elements, change: Change| {
         let mut plan = float_to_half(elements);

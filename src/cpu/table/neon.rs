@@ -6,8 +6,7 @@
 
 use zerocopy::transmute;
 
-use super::entries;
-use super::halves::{Meaning, halves};
+use super::halves::{EXTENDED, F64, INT32, Meaning, UPPER_HALF, halves};
 use super::numbers::{NumberTable, NumberTo};
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
@@ -145,10 +144,7 @@ impl LookUpTable {
         // From at most 4 bits, codes take fewer instructions than numbers.
         let by_codes = code_bits <= 4 || to_bits <= 16;
         let numbers = if by_codes { None } else { NumberTable::new(source, sink, &cast.conversion) };
-        let (entries, meaning) = match numbers {
-            Some(numbers) => (numbers.upper_halves.map(|entry| entry[0] as u16), Meaning::Number(numbers.to)),
-            None => halves(to_bits, &entries(cast, 1).map(|entry| entry[0]))?,
-        };
+        let (entries, meaning) = halves(numbers, cast)?;
         let form = Form::new([code_bits, from_bits], to_bits, meaning)?;
         Some(Self { form, tables: Tables::new(code_bits, to_bits, &entries) })
     }
@@ -189,16 +185,8 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> CastLoop for LookUps
     }
 }
 
-/// The values of `TO` for destinations of more than 16 bits. With `EXTENDED`, tables have integers of 16 bits, which
-/// are extended by their sign. With the others, tables have the upper halves of words of 32 bits. `UPPER_HALF` stores
-/// these words; the rest convert them from binary32.
-const UPPER_HALF: usize = 32;
-const EXTENDED: usize = 33;
-const INT32: usize = 34;
-const F64: usize = 64;
-
 /// The step from codes of `CODE` bits, which take `FROM` bits in memory, to `TO`, which is the number of bits or one of
-/// the values above.
+/// the values in `halves.rs`.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const CODE: usize, const TO: usize>(&'a Tables);
 

@@ -9,7 +9,7 @@ use super::index::Shards;
 use super::index_output::IndexOutput;
 use super::plan::Task;
 use super::report::TensorReport;
-use super::scales::{ScaleRole, Scales, plain_name};
+use super::scales::{ScaleRole, Scales};
 use crate::args::ConvertArgs;
 
 /// The float types of the tensors in a folder after the conversion.
@@ -69,7 +69,7 @@ pub fn types_by_folder<'a>(
         let scales = Scales::new(&shards.tensors.iter().cloned().collect(), None);
         let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(ScaleRole::is_scale);
         for (name, from) in shards.tensors.iter().filter(|(name, from)| !is_scale(name, *from)) {
-            let product = scales.codes_type(name).and_then(|_| args.rules.dequantized(plain_name(name)));
+            let product = scales.codes_type(name).and_then(|stored| args.product_target(name, stored));
             match product {
                 Some(to) => folder.add_product(Some(to)),
                 None => folder.add(*from, from.and_then(|from| args.target(name, from))),

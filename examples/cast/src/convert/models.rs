@@ -12,6 +12,7 @@ use super::dequantize::{Config, Located};
 use super::index::{Index, is_index};
 use super::inputs;
 use super::scales::Scales;
+use crate::failure::Failure;
 
 /// The map of an index: the shard of each tensor.
 type Weights = BTreeMap<String, String>;
@@ -123,10 +124,17 @@ impl Models {
     }
 
     /// What the configuration beside a file says about its scales.
-    pub fn config(&mut self, path: &Path) -> Rc<Option<Config>> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn config(&mut self, path: &Path) -> Result<Rc<Option<Config>>, Failure> {
         let (folder, _) = split(path);
-        let read = || Rc::new(Config::read(&folder));
-        self.configs.entry(folder.clone()).or_insert_with(read).clone()
+        if let Some(config) = self.configs.get(&folder) {
+            return Ok(config.clone());
+        }
+        let config = Rc::new(Config::read(&folder)?);
+        self.configs.insert(folder, config.clone());
+        Ok(config)
     }
 
     /// The files of the model that a file belongs to, and their index.
@@ -191,7 +199,8 @@ fn read((folder, shards): &Place, index: Option<&Weights>, known: Option<(&str, 
     for (tensor, _) in index.into_iter().flatten().filter(|(_, shard)| missing.contains(shard)) {
         tensors.entry(tensor.clone()).or_insert(None);
     }
-    let told_by = told_by.or_else(|| Config::read(folder).map(|config| config.told));
+    // A conversion that needs the configuration refuses one that cannot be read.
+    let told_by = told_by.or_else(|| Config::read(folder).ok().flatten().map(|config| config.told));
     let scales = Rc::new(Scales::new(&tensors, told_by.clone()));
     Model { tensors, told_by, scales }
 }

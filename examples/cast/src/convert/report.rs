@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wgpu_cast::{ElementType, LossCounts};
-use wgpu_cast_files::CastLoss;
+use wgpu_cast_files::{CastLoss, SafetensorsTensor};
 
 use super::scales::ScaleRole;
 use crate::failure::Failure;
@@ -53,6 +53,21 @@ pub fn losses(lost: &LossCounts) -> String {
 }
 
 impl TensorReport {
+    /// A tensor of a safetensors file that stays as it is.
+    pub fn of_stored(file: &str, tensor: &SafetensorsTensor, role: Option<ScaleRole>) -> Self {
+        Self {
+            file: file.to_owned(),
+            name: tensor.name.clone(),
+            shape: tensor.shape.clone(),
+            from: tensor.element_type,
+            dtype: None,
+            to: None,
+            bytes: [tensor.bytes; 2],
+            role,
+            lost: CastLoss::default(),
+        }
+    }
+
     /// The number of elements.
     pub fn elements(&self) -> u64 {
         count(&self.shape)

@@ -4,6 +4,7 @@ use clap::Args;
 use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
 
+use super::scales::plain_name;
 use crate::types::{ANY_TYPE, any_type};
 
 /// A pattern of tensor names. `*` matches any text, including dots and slashes. All other characters stand for
@@ -132,12 +133,20 @@ impl Rules {
         to.filter(|&to| to != from)
     }
 
-    /// The type to which the products of codes and scales are cast; `None` if the codes stay as they are. `name` is that
-    /// of the tensor in the output.
-    pub fn dequantized(&self, name: &str) -> Option<ElementType> {
+    /// The type to which the products of codes and their scales are cast; `None` if the codes stay as they are. Patterns
+    /// choose the tensor by its name in the output. `stored` is the type that the file has for the codes.
+    pub fn product_target(
+        &self,
+        codes: &str,
+        stored: Option<ElementType>,
+        only_from: Option<ElementType>,
+    ) -> Option<ElementType> {
+        if !self.dequantize || only_from.is_some_and(|only| stored != Some(only)) {
+            return None;
+        }
+        let name = plain_name(codes);
         let is_mapped = self.map.iter().any(|mapping| mapping.pattern.matches(name));
         match self.wanted(name) {
-            _ if !self.dequantize => None,
             Wanted::Mapped(to) | Wanted::Listed { to, .. } => Some(to),
             Wanted::Kept if self.to.is_some() || is_mapped => None,
             Wanted::Kept => Some(ElementType::BFLOAT16),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wgpu_cast_files::{CastLoss, SafetensorsFile};
+use wgpu_cast_files::SafetensorsFile;
 
 use super::input_state::Source;
 use super::inputs::{self, Pair};
@@ -29,6 +29,7 @@ impl Task {
         let scales = models.scales(&pair.input, &file);
         let mut refused = None;
         let mut tensors = Vec::new();
+        let name_of_file = pair.input.display().to_string();
         let plan = file.plan(0, &mut |tensor| {
             let (name, from) = (&tensor.name, tensor.element_type);
             let role = scales.role(name, from);
@@ -36,17 +37,10 @@ impl Task {
             let to = from.filter(|_| !is_scale || args.rules.maps(name)).and_then(|from| args.target(name, from));
             let options = from.zip(to).map(|(from, to)| (to, args.attributes.options(from, to)));
             let after = to.and_then(|to| to.packed_bytes(tensor.elements()));
-            tensors.push(TensorReport {
-                file: pair.input.display().to_string(),
-                name: name.clone(),
-                shape: tensor.shape.clone(),
-                from,
-                dtype: None,
-                to,
-                bytes: [tensor.bytes, after.unwrap_or(tensor.bytes)],
-                role,
-                lost: CastLoss::default(),
-            });
+            let mut report = TensorReport::of_stored(&name_of_file, tensor, role);
+            report.to = to;
+            report.bytes[1] = after.unwrap_or(tensor.bytes);
+            tensors.push(report);
             match options {
                 Some((to, Ok(options))) => Some((to, options)),
                 Some((_, Err(failure))) => {
@@ -73,16 +67,10 @@ pub fn tensors(path: &Path, models: &mut Models) -> Result<Vec<TensorReport>, Fa
     let input = inputs::open(path)?;
     let file = SafetensorsFile::read(&input).map_err(|error| Failure::at(path, error))?;
     let scales = models.scales(path, &file);
-    let tensors = file.tensors().iter().map(|tensor| TensorReport {
-        file: path.display().to_string(),
-        name: tensor.name.clone(),
-        shape: tensor.shape.clone(),
-        from: tensor.element_type,
-        dtype: None,
-        to: None,
-        bytes: [tensor.bytes; 2],
-        role: scales.role(&tensor.name, tensor.element_type),
-        lost: CastLoss::default(),
-    });
+    let name = path.display().to_string();
+    let tensors = file
+        .tensors()
+        .iter()
+        .map(|tensor| TensorReport::of_stored(&name, tensor, scales.role(&tensor.name, tensor.element_type)));
     Ok(tensors.collect())
 }

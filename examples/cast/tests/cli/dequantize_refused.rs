@@ -319,6 +319,18 @@ fn scales_in_several_files_or_in_none() {
     assert_eq!(made(&folder, "m"), tensors_of(&output));
 }
 
+/// Without the configuration, blocks of another size could fit.
+#[test]
+fn a_configuration_that_cannot_be_read() {
+    let folder = Folder::new();
+    folder.write("m/a.safetensors", pair(&[2, 2], "F32", &[1, 1], &floats(&[2.0])));
+    folder.write("m/config.json", "{ broken");
+    let outcome = folder.cast("convert m out --dequantize");
+    let message = "wgpu-cast: m/config.json: the configuration is not JSON: key must be a string at line 1 column 3";
+    assert_eq!((outcome.status, outcome.line()), (Some(1), message));
+    assert!(!folder.path().join("out/a.safetensors").exists());
+}
+
 #[test]
 fn options_that_do_not_apply() {
     let folder = Folder::new();

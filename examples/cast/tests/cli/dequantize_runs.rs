@@ -61,6 +61,30 @@ fn files_from_a_pipe() {
     }
 }
 
+/// Codes that `--from` leaves in another part's shard keep the configuration, too.
+#[test]
+fn codes_of_another_part_keep_the_configuration() {
+    let folder = Folder::new();
+    for (name, shard, dtype) in [("a", 1, "F8_E4M3"), ("b", 2, "F8_E5M2")] {
+        let [codes, scale] = [format!("{name}.weight"), format!("{name}.weight_scale")];
+        let tensors: [(&str, &str, &[u64], &[u8]); 2] =
+            [(&codes, dtype, &[2, 2], &[0x38; 4]), (&scale, "F32", &[1], &floats(&[2.0]))];
+        folder.write(&format!("m/model-0000{shard}-of-00002.safetensors"), checkpoint(&tensors));
+    }
+    let index = r#"{"weight_map":{"a.weight":"model-00001-of-00002.safetensors",
+        "a.weight_scale":"model-00001-of-00002.safetensors","b.weight":"model-00002-of-00002.safetensors",
+        "b.weight_scale":"model-00002-of-00002.safetensors"}}"#;
+    folder.write("m/model.safetensors.index.json", index);
+    let config = r#"{"quantization_config":{"quant_method":"fp8"}}"#;
+    folder.write("m/config.json", config);
+    let outcome = folder.cast("convert m out --dequantize --from float8e4m3fn --to bf16 --copy-others --part 1/2");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let warning =
+        "warning: m/config.json: \"quantization_config\" is left as it is, and may not hold for the tensors any more";
+    assert_eq!(outcome.stderr.lines().next(), Some(warning));
+    assert_eq!(folder.read("out/config.json"), config.as_bytes());
+}
+
 /// Each part reads scales of the other part's shard.
 #[test]
 fn parts_join_to_the_bytes_of_one_run() {

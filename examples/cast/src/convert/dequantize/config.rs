@@ -1,11 +1,13 @@
 //! What the configuration of a model says about its scales.
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::convert::inputs;
 use crate::convert::scales::CONFIGURATIONS;
+use crate::failure::Failure;
 
 /// The longest configuration that is read.
 const LONGEST: u64 = 16 << 20;
@@ -34,20 +36,32 @@ pub struct Weights {
 
 impl Config {
     /// Reads the configuration in the folder of a model, if there is one.
-    pub fn read(folder: &Path) -> Option<Self> {
-        CONFIGURATIONS.iter().find_map(|(name, key)| {
+    ///
+    /// # Errors
+    /// A file of this name cannot be read, or is not JSON.
+    pub fn read(folder: &Path) -> Result<Option<Self>, Failure> {
+        for (name, key) in &CONFIGURATIONS {
             let path = folder.join(name);
-            let text = inputs::read_text(&path, "the configuration", LONGEST).ok()?;
-            let content: Value = serde_json::from_str(&text).ok()?;
-            let value = content.get(key).filter(|value| value.as_object().is_some_and(|object| !object.is_empty()))?;
+            if fs::symlink_metadata(&path).is_err() {
+                continue;
+            }
+            let text = inputs::read_text(&path, "the configuration", LONGEST)?;
+            let content: Value = serde_json::from_str(&text)
+                .map_err(|error| Failure::at(&path, format!("the configuration is not JSON: {error}")))?;
+            let Some(value) =
+                content.get(key).filter(|value| value.as_object().is_some_and(|object| !object.is_empty()))
+            else {
+                continue;
+            };
             let method = match *key {
                 "quantization" => Some("modelopt"),
                 "compression_config" => Some("compressed-tensors"),
                 _ => value["quant_method"].as_str(),
             };
             let told = format!("{key:?} in {}", path.display());
-            Some(Self { told, method: method.map(str::to_owned), value: value.clone() })
-        })
+            return Ok(Some(Self { told, method: method.map(str::to_owned), value: value.clone() }));
+        }
+        Ok(None)
     }
 
     /// The program that wrote the model.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wgpu_cast::{ElementType, Kind};
-use wgpu_cast_files::{CastLoss, SafetensorsEntry, SafetensorsFile, SafetensorsTensor};
+use wgpu_cast_files::{SafetensorsEntry, SafetensorsFile, SafetensorsTensor};
 
 use super::input_files::InputFiles;
 use super::{Config, Located, Scaled};
@@ -47,7 +47,7 @@ impl Task {
         let fail = |error| Failure::at(&pair.input, error);
         let file = SafetensorsFile::read(&input).map_err(fail)?;
         let (scales, located) = (models.scales(&pair.input, &file), models.located(&pair.input, &file));
-        let config = models.config(&pair.input);
+        let config = models.config(&pair.input)?;
         let rules = Rules { args, scales: &scales, keeps_codes: keeps_codes(&scales, &located, args) };
         let mut files = InputFiles { inputs: vec![Box::new(input)], sources: vec![source] };
         let (mut tensors, mut refused) = (Vec::new(), None);
@@ -59,7 +59,7 @@ impl Task {
             metadata.remove(METADATA);
         }
         let plan = file.plan_entries(0, &metadata, Vec::new(), &mut |tensor| {
-            let mut report = report(&name, tensor);
+            let mut report = TensorReport::of_stored(&name, tensor, None);
             let made =
                 plan_tensor(tensor, &mut report, &rules, (&located, (*config).as_ref(), description), &mut files);
             let made = made.unwrap_or_else(|failure| {
@@ -78,21 +78,6 @@ impl Task {
         let mut task = Self::of_file(first, files.inputs, output, tensors);
         task.sources.extend(sources);
         Ok(task)
-    }
-}
-
-/// The report of a tensor that stays as it is.
-fn report(file: &str, tensor: &SafetensorsTensor) -> TensorReport {
-    TensorReport {
-        file: file.to_owned(),
-        name: tensor.name.clone(),
-        shape: tensor.shape.clone(),
-        from: tensor.element_type,
-        dtype: None,
-        to: None,
-        bytes: [tensor.bytes; 2],
-        role: None,
-        lost: CastLoss::default(),
     }
 }
 
@@ -146,12 +131,6 @@ fn plan_tensor(
 }
 
 impl Rules<'_> {
-    /// The type to which the products of codes are cast.
-    fn target(&self, codes: &str, stored: Option<ElementType>) -> Option<ElementType> {
-        let is_meant = self.args.from.plain().is_none_or(|only| stored == Some(only));
-        self.args.rules.dequantized(plain_name(codes)).filter(|_| is_meant)
-    }
-
     fn fate(&self, tensor: &SafetensorsTensor, config: Option<&Config>) -> Fate {
         let (name, stored) = (&tensor.name, tensor.element_type);
         match self.scales.role(name, stored) {
@@ -159,12 +138,12 @@ impl Rules<'_> {
                 let kept = match self.scales.codes_type(&codes) {
                     // A marker belongs to all codes.
                     None => self.keeps_codes,
-                    Some(stored) => self.target(&codes, stored).is_none(),
+                    Some(stored) => self.args.product_target(&codes, stored).is_none(),
                 };
                 if kept { Fate::Ordinary(Some(ScaleRole::ScaleOf(codes))) } else { Fate::Dropped(codes) }
             }
             Some(role @ ScaleRole::ScaledBy(_)) => {
-                self.target(name, stored).map_or(Fate::Ordinary(Some(role)), Fate::Multiplied)
+                self.args.product_target(name, stored).map_or(Fate::Ordinary(Some(role)), Fate::Multiplied)
             }
             role => {
                 let is_float8 = stored.is_some_and(|stored| {
@@ -177,7 +156,7 @@ impl Rules<'_> {
                 // A configuration tells of scales, or other codes have some.
                 let lacks_scale = role.is_some() || (self.scales.exist() && (is_float8 || is_packed));
                 let end = if config.is_some_and(|config| config.method() == "fp8") { "_scale_inv" } else { "_scale" };
-                match lacks_scale && self.target(name, stored).is_some() {
+                match lacks_scale && self.args.product_target(name, stored).is_some() {
                     true => Fate::Unscaled(self.scales.expected(name, end)),
                     false => Fate::Ordinary(role),
                 }
@@ -188,12 +167,7 @@ impl Rules<'_> {
 
 /// Whether the rules keep some codes of the model as they are.
 fn keeps_codes(scales: &Scales, located: &Located, args: &ConvertArgs) -> bool {
-    let is_kept = |name: &str| {
-        let stored = scales.codes_type(name);
-        stored.is_some_and(|stored| {
-            let is_meant = args.from.plain().is_none_or(|only| stored == Some(only));
-            args.rules.dequantized(plain_name(name)).filter(|_| is_meant).is_none()
-        })
-    };
+    let is_kept =
+        |name: &str| scales.codes_type(name).is_some_and(|stored| args.product_target(name, stored).is_none());
     located.names().any(is_kept)
 }
