@@ -36,7 +36,8 @@ const ISAS: &[(IsaName, &str)] = &[
     (IsaName::Neon, "NEON"),
 ];
 
-/// The recipe of a cast in words, whether or not this processor has the instruction set.
+/// The recipe of a cast in words, whether or not this processor has the instruction set. Instruction sets of other targets
+/// have portable recipes.
 pub(super) fn words(cast: &CodeCast, isa: IsaName) -> Words {
     match isa {
         #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
@@ -45,8 +46,11 @@ pub(super) fn words(cast: &CodeCast, isa: IsaName) -> Words {
         IsaName::Avx512 => X86V4::recipe(cast).words(),
         #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
         IsaName::Neon => Neon::recipe(cast).words(),
-        // Portable code, and instruction sets of other targets.
-        _ => Baseline::recipe(cast).words(),
+        #[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
+        IsaName::Avx2 | IsaName::Avx512 => Baseline::recipe(cast).words(),
+        #[cfg(not(all(feature = "cpu-simd", target_arch = "aarch64")))]
+        IsaName::Neon => Baseline::recipe(cast).words(),
+        IsaName::Portable => Baseline::recipe(cast).words(),
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) const REFERENCE: char = '.';
 pub(crate) struct Words {
     pub key: char,
     pub text: &'static str,
-    /// The file of the loop, in `src/cpu`.
+    /// The file that makes the loop special, in `src/cpu`.
     pub file: &'static str,
     /// What the recipe was made with.
     pub parameters: String,
