@@ -16,7 +16,7 @@ use crate::gpu::compile_queue::{CompileQueue, most_threads};
 use crate::gpu::error_scope::watched;
 use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
-use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind, ParameterSpace};
+use crate::kernel::{self, Access, CodeLookup, Kernel, KernelKind, ParameterSpace};
 use crate::plan::Params;
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
@@ -196,8 +196,8 @@ impl Kernels {
         let layout = &self.layouts(conversion, access, space)?.pipeline;
         let limits = self.device.limits();
         let allowed = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
-        if allowed < BLOCKS_SIZE {
-            let (limit, needed) = ("max_compute_invocations_per_workgroup", BLOCKS_SIZE.into());
+        if allowed < Kernel::MOST_INVOCATIONS {
+            let (limit, needed) = ("max_compute_invocations_per_workgroup", Kernel::MOST_INVOCATIONS.into());
             return Err(conversion.error(CastFault::Limit { limit, needed, allowed: allowed.into() }));
         }
         let kernel = kernel::compose(conversion, kind, access, space, self.lookup);

@@ -146,6 +146,9 @@ struct Composed {
 }
 
 impl Kernel {
+    /// Invocations in the largest workgroup of any kernel. Casters refuse devices whose workgroups are smaller.
+    pub const MOST_INVOCATIONS: u32 = BLOCKS_SIZE;
+
     fn composed(&self) -> &Composed {
         self.composed.get_or_init(|| self.key.compose())
     }

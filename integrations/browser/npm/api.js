@@ -2,16 +2,13 @@
 // and writes functions, and all that takes a GPUDevice is built on it.
 
 import * as plans from './wgpu_cast_web_plans.js';
-import { ARRAYS, codes, count, options as checked } from './arguments.js';
+import { ARRAYS, codes, count, isDevice, options as checked, settings } from './arguments.js';
 import { castGpu } from './cast-gpu.js';
 import { Caster } from './caster.js';
 import { Functions } from './functions.js';
 import { plan } from './plans.js';
 import { casts } from './self-test.js';
 import { typeNamed } from './types.js';
-
-const OPTIONS = ['device', 'elements', 'saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
-const SETTINGS = ['device', 'thorough', 'every', 'progress', 'signal'];
 
 /** What is loaded once, when it is first asked for. */
 function once(load) {
@@ -54,7 +51,7 @@ export function api(load, { hasGpu = true } = {}) {
   }
 
   async function cast(source, from, to, given) {
-    const { device = 'cpu', elements, ...options } = checked(given, OPTIONS);
+    const { device = 'cpu', elements, ...options } = checked(given);
     const module = await whole();
     const [type, target] = [named(module, from), named(module, to)];
     const bytes = codes(source, type);
@@ -70,14 +67,13 @@ export function api(load, { hasGpu = true } = {}) {
   }
 
   async function selfTest(given) {
-    const isDevice = typeof given?.device?.createComputePipeline === 'function';
-    const settings = checked(isDevice ? { ...given, device: 'gpu' } : given, SETTINGS);
-    const { device = 'cpu', thorough = false, every, progress, signal } = settings;
+    const { device = 'cpu', thorough = false, every, progress, signal } = settings(given);
+    const own = isDevice(device);
     const module = await whole();
-    if (isDevice) await planning();
-    const opened = device === 'gpu' && !isDevice ? await open(module, true) : undefined;
+    if (own) await planning();
+    const opened = device === 'gpu' ? await open(module, true) : undefined;
     const verifier = new module.Verifier(thorough, every);
-    const next = () => (isDevice ? casts(given.device, verifier) : opened ? verifier.nextOnGpu(opened) : verifier.nextOnCpu());
+    const next = () => (own ? casts(device, verifier) : opened ? verifier.nextOnGpu(opened) : verifier.nextOnCpu());
     try {
       for (;;) {
         signal?.throwIfAborted();

@@ -19,6 +19,9 @@ export const ARRAYS = {
 /** The type of values that a typed array of floats holds. Arrays of integers may also hold the codes of other types. */
 const FLOATS = { Float16Array: 'float16', Float32Array: 'float', Float64Array: 'double' };
 
+/** The names of the options of the cast itself. */
+export const OPTIONS = ['saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
+
 export function wrong(name, expected, given) {
   return new TypeError(`${name} must be ${expected}, got ${described(given)}`);
 }
@@ -44,14 +47,26 @@ export function codes(source, type, expected = 'a typed array') {
 }
 
 /** The options in an object, which has no others. */
-export function options(given, names) {
-  if (given === undefined) return {};
+export function options(given = {}) {
   object('options', given);
-  known('the options', given, names);
+  known('the options', given, ['device', 'elements', ...OPTIONS]);
   const { device, elements } = given;
   if (device !== undefined) choice('device', ['cpu', 'gpu'], device);
   if (elements !== undefined) count('elements', elements);
   return castOptions(given);
+}
+
+/** The settings of a self-test in an object, which has no others. */
+export function settings(given = {}) {
+  object('options', given);
+  known('the options', given, ['device', 'thorough', 'every', 'progress', 'signal']);
+  const { device, thorough, every, progress, signal } = given;
+  if (device !== undefined && !isDevice(device)) choice('device', ['cpu', 'gpu'], device, ' or a GPUDevice');
+  if (thorough !== undefined && typeof thorough !== 'boolean') throw wrong('thorough', 'a boolean', thorough);
+  if (every !== undefined && !(Number.isSafeInteger(every) && every > 0)) throw wrong('every', 'a number of at least 1', every);
+  if (progress !== undefined && typeof progress !== 'function') throw wrong('progress', 'a function', progress);
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') throw wrong('signal', 'an AbortSignal', signal);
+  return given;
 }
 
 /** The options of the cast itself. */
@@ -79,9 +94,9 @@ export function known(name, given, names) {
   }
 }
 
-/** Checks that a value is one of some words. */
-export function choice(name, words, value) {
-  if (!words.includes(value)) throw wrong(name, words.map((word) => `'${word}'`).join(' or '), value);
+/** Checks that a value is one of some words. `others` says what else may be given. */
+export function choice(name, words, value, others = '') {
+  if (!words.includes(value)) throw wrong(name, words.map((word) => `'${word}'`).join(' or ') + others, value);
   return value;
 }
 
@@ -109,4 +124,9 @@ export function numbers(name, given) {
 /** Whether a value is a buffer of a GPU. Node has no global class of them. */
 export function isBuffer(value) {
   return typeof value === 'object' && value !== null && typeof value.mapAsync === 'function';
+}
+
+/** Whether a value is a device of a GPU, of any implementation. */
+export function isDevice(value) {
+  return typeof value?.createComputePipeline === 'function';
 }

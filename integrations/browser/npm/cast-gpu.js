@@ -1,13 +1,12 @@
 // One call for a cast on a device. Unlike a caster, it makes the result's buffer, submits, and has error scopes of its own.
 
-import { castOptions, codes, count, isBuffer, known, object } from './arguments.js';
+import { OPTIONS, castOptions, codes, count, isBuffer, known, object, wrong } from './arguments.js';
 import { Caster } from './caster.js';
 import { DeviceError, DeviceLostError, OutOfMemoryError } from './errors.js';
-import { OPTIONS, named } from './plans.js';
+import { COPY_DST, COPY_SRC, STORAGE } from './flags.js';
+import { named } from './plans.js';
+import { sliceOf } from './slices.js';
 import { refused } from './thrown.js';
-
-// Node has the flags of WebGPU in no global.
-export const [COPY_SRC, COPY_DST, STORAGE] = [0x4, 0x8, 0x80];
 
 const casters = new WeakMap();
 
@@ -73,6 +72,21 @@ export function lost(from, to, reason, cause) {
   return refused(DeviceLostError, from, to, `the device was lost: ${reason}`, { cause });
 }
 
+/** What is to be cast: a slice of a buffer or the codes of an array, and how many elements all its bytes have. */
+function sourceOf(source, type) {
+  // A string's elements have no width; the caster refuses them.
+  const elements = (bytes) => (type.bits === 0 ? 0 : Math.floor((bytes * 8) / type.bits));
+  if (!isBuffer(source) && !isBuffer(source?.buffer)) {
+    const contents = codes(source, type, 'a GPUBuffer, a slice of one or a typed array');
+    return { contents, all: elements(contents.length) };
+  }
+  // Any part of a slice may be cast, also the start of a longer one.
+  const { buffer, offset, size, first = 0 } = sliceOf('source', source);
+  const all = elements(size ?? Math.max(0, buffer.size - offset));
+  if (first > all) throw wrong('source.first', `at most ${all}, the elements of the slice`, first);
+  return { slice: { buffer, offset, size, first }, all: all - first };
+}
+
 /** Casts a buffer, a slice of one, or an array of packed codes. Returns a new buffer, which other commands may use at once. */
 export async function castGpu(device, source, from, to, given = {}) {
   object('options', given);
@@ -81,20 +95,26 @@ export async function castGpu(device, source, from, to, given = {}) {
   castOptions(options);
   const [type, target] = [named(from), named(to)];
   if (elements !== undefined) count('elements', elements);
-  const slice = isBuffer(source) ? { buffer: source } : source;
-  const isSlice = isBuffer(slice?.buffer);
-  const contents = isSlice ? undefined : codes(source, type, 'a GPUBuffer, a slice of one or a typed array');
-  const bytes = contents?.length ?? slice.size ?? slice.buffer.size - (slice.offset ?? 0);
-  const caster = casterOf(device);
-  const cast = await caster.prepareAsync(from, to, elements ?? Math.floor((bytes * 8) / type.bits), options);
-  return scoped(device, { from: type.name, to: target.name }, () => {
-    const input = isSlice ? { first: 0, ...slice } : { buffer: bufferOf(device, options.label, bytes, contents), size: bytes };
-    const result = bufferOf(device, options.label, cast.destinationBytes);
-    const encoder = device.createCommandEncoder();
-    cast.bind(input, result).record(encoder);
-    device.queue.submit([encoder.finish()]);
-    // The memory is given back when the commands are done.
-    if (!isSlice) input.buffer.destroy();
-    return result;
-  });
+  const { slice, contents, all } = sourceOf(source, type);
+  const cast = await casterOf(device).prepareAsync(from, to, elements ?? all, options);
+  const made = [];
+  const buffer = (size, bytes) => {
+    made.push(bufferOf(device, options.label, size, bytes));
+    return made.at(-1);
+  };
+  try {
+    return await scoped(device, { from: type.name, to: target.name }, () => {
+      const input = slice ?? { buffer: buffer(contents.length, contents), size: contents.length };
+      const result = buffer(cast.destinationBytes);
+      const encoder = device.createCommandEncoder();
+      cast.bind(input, result).record(encoder);
+      device.queue.submit([encoder.finish()]);
+      // The memory is given back when the commands are done.
+      if (!slice) input.buffer.destroy();
+      return result;
+    });
+  } catch (error) {
+    made.forEach((each) => each.destroy());
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
 // Functions in WGSL for kernels of one's own.
 
 import * as module from './wgpu_cast_web_plans.js';
-import { castOptions, choice, described, known, object, wrong } from './arguments.js';
-import { OPTIONS, castCode, named, optionBits } from './plans.js';
+import { OPTIONS, castOptions, choice, described, known, object, wrong } from './arguments.js';
+import { castCode, named, optionBits } from './plans.js';
 import { called } from './thrown.js';
 
 /** A function of a line: its name, the type of its result and those of its arguments. */

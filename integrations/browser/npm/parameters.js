@@ -1,7 +1,6 @@
 // The parameters of dispatches, in uniform buffers that are written where they are mapped at creation, so that no queue is needed.
 
-// Node has the flags of WebGPU in no global.
-const UNIFORM = 0x40;
+import { UNIFORM } from './flags.js';
 
 /** The most bytes of a buffer with several blocks. One bound cast can keep a buffer alive. */
 const MOST_BYTES = 16 << 10;

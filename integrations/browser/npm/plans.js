@@ -1,7 +1,7 @@
 // Plans of casts: what crosses between JavaScript and the small module, and how it is read here.
 
 import * as module from './wgpu_cast_web_plans.js';
-import { bytes as byteCount, castOptions, choice, count, known, numbers, object } from './arguments.js';
+import { OPTIONS, bytes as byteCount, castOptions, choice, count, known, numbers, object } from './arguments.js';
 import { called } from './thrown.js';
 import { typeNamed } from './types.js';
 
@@ -46,8 +46,6 @@ export function castCode(from, to, bits) {
   return from.number | (to.number << 8) | (bits << 16);
 }
 
-export const OPTIONS = ['saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
-
 /** What every WebGPU device supports. */
 const LEAST = {
   maxBufferSize: 268_435_456,
@@ -56,11 +54,13 @@ const LEAST = {
   maxComputeWorkgroupsPerDimension: 65_535,
 };
 
-/** Limits, such as those of a device. One that is missing is that of every WebGPU device. */
-export function limitsOf(given, name = 'limits') {
+/** Limits, such as those of a device. One that is missing is that in `least`. A plain object has no other properties. */
+export function limitsOf(given, name = 'limits', least = LEAST) {
   object(name, given);
-  const limit = (key) => (given[key] === undefined ? LEAST[key] : byteCount(`${name}.${key}`, given[key]));
-  return Object.fromEntries(Object.keys(LEAST).map((key) => [key, limit(key)]));
+  const names = Object.keys(LEAST);
+  if (Object.getPrototypeOf(given) === Object.prototype) known(name, given, names);
+  const limit = (key) => (given[key] === undefined ? least[key] : byteCount(`${name}.${key}`, given[key]));
+  return Object.fromEntries(names.map((key) => [key, limit(key)]));
 }
 
 /** The smaller limits. */
@@ -114,14 +114,25 @@ export function extents(code, { elements, shape, sourceStrides, destinationStrid
 /** The numbers of each dispatch before the bytes of its parameters. */
 const HEAD = 9;
 
-/** Calls a function for each dispatch of a plan: its numbers, where they start, and its parameters. */
-export function eachDispatch(bytes, call) {
+/** The dispatches of a plan: the number of the kernel, the workgroups, how it binds, the ranges that it binds, and its parameters. */
+export function dispatchesOf(bytes) {
   const head = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
+  const dispatches = [];
   for (let at = 0; at < head.length;) {
     const [length, start] = [head[at + HEAD - 1], (at + HEAD) * 8];
-    call(head, at, bytes.subarray(start, start + length));
+    dispatches.push({
+      kernel: head[at], x: head[at + 1], y: head[at + 2], access: head[at + 3],
+      source: { offset: head[at + 4], size: head[at + 5] }, destination: { offset: head[at + 6], size: head[at + 7] },
+      parameters: bytes.subarray(start, start + length),
+    });
     at += HEAD + length / 8;
   }
+  return dispatches;
+}
+
+/** Invocations in the largest workgroup of a kernel. */
+export function mostInvocations() {
+  return module.mostInvocations();
 }
 
 /** How a dispatch binds. */
@@ -145,7 +156,7 @@ function plannerOf(limits, tuning) {
 const BUFFERS = ['two', 'one', 'allocations'];
 
 /** The numbers of a placement. */
-function placesOf(given = {}) {
+function placementOf(given = {}) {
   object('placement', given);
   known('placement', given, ['source', 'destination', 'buffers']);
   const places = new Float64Array(12);
@@ -169,22 +180,18 @@ export function plan(from, to, elements, given = {}) {
   castOptions(options);
   const code = castCode(named(from), named(to), optionBits(options));
   const layout = layoutOf(elements);
-  const places = placesOf(placement);
+  const places = placementOf(placement);
   const { planner, texts } = plannerOf(limitsOf(limits), tuningOf(tuning));
-  const bytes = planned(planner, code, layout, places);
-  const [kernels, dispatches] = [new Map(), []];
-  eachDispatch(bytes, (head, at, parameters) => {
-    const number = head[at];
-    if (!kernels.has(number)) kernels.set(number, kernels.size);
-    const access = head[at + 3];
+  const kernels = new Map();
+  const dispatches = dispatchesOf(planned(planner, code, layout, places)).map(({ kernel, x, y, access, source, destination, parameters }) => {
+    if (!kernels.has(kernel)) kernels.set(kernel, kernels.size);
     const bindings = [
-      { binding: 0, side: 'source', offset: head[at + 4], size: head[at + 5], readOnly: access === READ_ONLY },
-      { binding: 1, side: 'destination', offset: head[at + 6], size: head[at + 7], readOnly: false },
+      { binding: 0, side: 'source', ...source, readOnly: access === READ_ONLY },
+      { binding: 1, side: 'destination', ...destination, readOnly: false },
     ];
-    dispatches.push({
-      kernel: kernels.get(number), workgroups: [head[at + 1], head[at + 2], 1], parameters,
-      bindings: access === SHARED ? bindings.slice(1) : bindings,
-    });
+    return {
+      kernel: kernels.get(kernel), workgroups: [x, y, 1], parameters, bindings: access === SHARED ? bindings.slice(1) : bindings,
+    };
   });
   const text = (number) => {
     texts[number] ??= planner.wgsl(number);

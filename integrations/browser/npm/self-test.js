@@ -1,10 +1,8 @@
 // The self-test on the caller's device. The whole module has the difficult codes and compares; a caster casts.
 
-import { COPY_DST, COPY_SRC, STORAGE, lost, scoped } from './cast-gpu.js';
+import { lost, scoped } from './cast-gpu.js';
 import { Caster } from './caster.js';
-
-const MAP_READ = 0x1;
-const READ = 1;
+import { COPY_DST, COPY_SRC, MAP_READ, READ, STORAGE } from './flags.js';
 
 const words = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
 
@@ -16,8 +14,11 @@ export async function casts(device, verifier) {
   // A caster of its own, so that the pipelines of all pairs are not kept.
   const caster = new Caster(device);
   const prepared = await Promise.all(list.map(({ elements, options }) => caster.prepareAsync(from, to, elements, options)));
-  const buffer = (size, usage) => device.createBuffer({ label: 'cast self-test', size: words(size), usage });
   const [made, starts] = [[], []];
+  const buffer = (size, usage, mappedAtCreation = false) => {
+    made.push(device.createBuffer({ label: 'cast self-test', size: words(size), usage, mappedAtCreation }));
+    return made.at(-1);
+  };
   const total = prepared.reduce((start, cast) => {
     starts.push(start);
     return start + words(cast.destinationBytes);
@@ -25,14 +26,10 @@ export async function casts(device, verifier) {
   try {
     const staging = await scoped(device, { from, to }, () => {
       const back = buffer(total, MAP_READ | COPY_DST);
-      made.push(back);
       const encoder = device.createCommandEncoder();
       const copies = prepared.map((cast, index) => {
-        const [source, destination] = [
-          device.createBuffer({ label: 'cast self-test', size: words(cast.sourceBytes), usage: STORAGE, mappedAtCreation: true }),
-          buffer(cast.destinationBytes, STORAGE | COPY_SRC),
-        ];
-        made.push(source, destination);
+        const source = buffer(cast.sourceBytes, STORAGE, true);
+        const destination = buffer(cast.destinationBytes, STORAGE | COPY_SRC);
         new Uint8Array(source.getMappedRange()).set(verifier.source(index));
         source.unmap();
         return { bound: cast.bind(source, destination), destination, at: starts[index], size: words(cast.destinationBytes) };

@@ -8,6 +8,7 @@ mod functions;
 mod planner;
 
 use wasm_bindgen::prelude::*;
+use wgpu_cast::wgsl::Kernel;
 use wgpu_cast::{CastOptions, CastSpec, ElementType, Float4Nan, Int4Overflow, RoundMode};
 
 /// All element types, one a line: name, width in bits, and other names. The number of a type is that of its line.
@@ -21,6 +22,12 @@ pub fn element_types() -> String {
 #[wasm_bindgen(js_name = packedBytes)]
 pub fn packed_bytes(element_type: u8, elements: f64) -> f64 {
     numbered(element_type).packed_bytes(elements as u64).map_or(f64::NAN, |bytes| bytes as f64)
+}
+
+/// Invocations in the largest workgroup of a kernel.
+#[wasm_bindgen(js_name = mostInvocations)]
+pub fn most_invocations() -> u32 {
+    Kernel::MOST_INVOCATIONS
 }
 
 /// The type of a number.

@@ -124,6 +124,12 @@ export async function once({ web, device }) {
     const { name, side } = await thrown(() => part.bind(buffer, destination));
     equal([name, side], ['Slice', 'source'], 'what a second bind refuses');
   }
+  for (const slice of [{ first: 0, size: '404' }, { first: 0, size: 1e300 }, { first: '0' }, { offset: '0', first: 0 }, { first: 0, last: 9 }]) {
+    const { name } = await thrown(() => part.bind({ buffer: source, ...slice }, destination));
+    equal(name, 'TypeError', `a second bind with ${JSON.stringify(slice)}`);
+  }
+  const { message } = await thrown(() => caster.prepare('float', 'bfloat16', 100).bind({ buffer: source, first: -1 }, destination));
+  equal(message, 'source.first must be a number of elements, got -1', 'a number for no part');
   equal(bounds[0].dispatches.map(({ workgroups }) => workgroups.length), [3, 3], 'dispatches of a cast');
   // After the first recording the buffer of parameters is sealed, and others follow.
   const many = Array.from({ length: 100 }, (_, index) => caster.prepare('float', 'bfloat16', index + 1).bind(source, destination));

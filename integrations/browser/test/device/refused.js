@@ -1,11 +1,12 @@
 // What is refused, by whole texts.
 
-import { equal, filled, thrown, watched } from './tools.js';
+import { changed, equal, filled, thrown, watched, STORAGE } from './tools.js';
 
 export async function refused({ web, device }) {
   const caster = await web.createCaster(watched(device).device);
   const [buffer, other] = [filled(device, new Uint8Array(4096)), filled(device, new Uint8Array(4096))];
   const copy = filled(device, new Uint8Array(4096), 0x8);
+  const short = device.createBuffer({ size: 3998, usage: STORAGE });
   const cast = caster.prepare('float', 'int8', 1000);
   const half = caster.prepare('float', 'float16', 1000);
   const narrow = caster.prepare('float', 'int4', 5);
@@ -18,6 +19,7 @@ export async function refused({ web, device }) {
     [() => cast.bind({ buffer, offset: 4, first: 24 }, other), 'Slice', web.SliceError, 'casting float to int8: the source slice needs 4096 bytes to hold the cast\'s elements, got 4092'],
     [() => cast.bind(buffer, { buffer: other, offset: 3100 }), 'Slice', web.SliceError, 'casting float to int8: the elements in the destination slice at byte 3100 end at byte 4100 (in whole 32-bit words), but the buffer has 4096 bytes'],
     [() => cast.bind(buffer, copy), 'Slice', web.SliceError, 'casting float to int8: the destination buffer lacks the usage STORAGE'],
+    [() => cast.bind(short, other), 'Slice', web.SliceError, 'casting float to int8: the elements in the source slice at byte 0 end at byte 4000 (in whole 32-bit words), but the buffer has 3998 bytes'],
     [() => same.bind(buffer, { buffer, offset: 4 }), 'Overlap', web.OverlapError, 'casting float to int32: the source at bytes 0..400 and the destination at bytes 4..404 of one buffer overlap; tensors of types of the same width must start at the same bit, or be apart'],
     [() => caster.prepare('float', 'string', 3), 'NoKernel', web.NoKernelError, 'casting float to string is supported only on the CPU: strings have no GPU kernel'],
     [() => caster.prepare('float', 'int8', 2 ** 53 - 1), 'Limit', web.LimitError, `casting float to int8 exceeds the limit max_buffer_size: 36028797018963964 needed, ${caster.limits.maxBufferSize} allowed`],
@@ -40,6 +42,8 @@ export async function refused({ web, device }) {
     [() => web.createCaster({}), 'device must be a GPUDevice, got Object'],
     [() => web.createCaster(device, { limit: {} }), 'unknown option "limit"; there are limits, tuning'],
     [() => web.createCaster(device, { limits: { maxBufferSize: -1 } }), 'limits.maxBufferSize must be a number of bytes, got -1'],
+    [() => web.createCaster(device, { limits: { maxBuferSize: 1 } }), 'unknown property "maxBuferSize" of limits; there are maxBufferSize, maxStorageBufferBindingSize, minStorageBufferOffsetAlignment, maxComputeWorkgroupsPerDimension'],
+    [() => web.createCaster(device, { tuning: { lookups: 'table' } }), 'unknown property "lookups" of tuning; there are dispatchElements, blocksFrom, lookup'],
     [() => web.createCaster(device, { tuning: { lookup: 'none' } }), 'tuning.lookup must be \'table\' or \'computed\', got "none"'],
     [() => caster.prepare('float9', 'int8', 1), 'unknown element type "float9"'],
     [() => caster.prepare('float', undefined, 1), 'an element type is named by a string, got undefined'],
@@ -54,29 +58,29 @@ export async function refused({ web, device }) {
     [() => cast.bind({ buffer, ofset: 4 }, other), `unknown property "ofset" of source; ${slices}`],
     [() => half.bind(buffer, other).record({}), 'encoder must be a GPUCommandEncoder, got Object'],
     [() => half.bind(buffer, other).recordInPass(), 'pass must be a GPUComputePassEncoder, got undefined'],
+    [() => caster.prepare('float', 'int8', 1, { saturated: true }), 'unknown option "saturated"; there are label, saturate, roundMode, int4Overflow, float4Nan'],
+    [() => web.plan('float', 'int8', 1, { place: {} }), 'unknown option "place"; there are limits, tuning, placement, saturate, roundMode, int4Overflow, float4Nan'],
+    [() => web.plan('float', 'int8', 1, { placement: { target: {} } }), 'unknown property "target" of placement; there are source, destination, buffers'],
+    [() => web.plan('float', 'int8', 1, { placement: { source: { ofset: 4 } } }), 'unknown property "ofset" of placement.source; there are offset, first'],
+    [() => web.functions('q', { value: 'f16' }), 'unknown option "value"; there are values'],
+    [async () => (await web.functions('q')).encode('int4', { overflow: 'clamp' }), 'unknown option "overflow"; there are saturate, roundMode, int4Overflow, float4Nan'],
+    [() => web.selfTest({ device: {} }), "device must be 'cpu' or 'gpu' or a GPUDevice, got Object"],
     [() => web.plan('float', 'int8', 1, { placement: { buffers: 3 } }), "placement.buffers must be 'two' or 'one' or 'allocations', got 3"],
     [() => web.functions(3), 'prefix must be a string, got 3'],
     [async () => (await web.functions('q')).load('int4', 3), 'array must be a name, or { vectors: name }, got 3'],
     [() => web.castGpu(device, 3, 'float', 'int8'), 'source must be a GPUBuffer, a slice of one or a typed array, got 3'],
     [() => web.castGpu(device, Int32Array.of(1), 'int8', 'float'), 'source must be packed codes of int8 in elements of 1 byte, got Int32Array'],
     [() => web.castGpu({}, Float32Array.of(1), 'float', 'int8'), 'device must be a GPUDevice, got Object'],
+    [() => web.castGpu(device, { buffer, ofset: 4 }, 'float', 'int8'), `unknown property "ofset" of source; ${slices}`],
+    [() => web.castGpu(device, { buffer, offset: 'a' }, 'float', 'int8'), 'source.offset must be a number of bytes, got "a"'],
+    [() => web.castGpu(device, { buffer, first: 1025 }, 'float', 'int8'), 'source.first must be at most 1024, the elements of the slice, got 1025'],
+    [() => web.castGpu(device, buffer, 'float', 'int8', { element: 1 }), 'unknown option "element"; there are elements, label, saturate, roundMode, int4Overflow, float4Nan'],
   ];
   for (const [call, message] of wrong) {
     const error = await thrown(call);
     equal([error.constructor.name, error.message], ['TypeError', message], 'a wrong argument');
   }
   return `${rust.length} refused casts, ${wrong.length} wrong arguments`;
-}
-
-/** The device, with other properties. */
-function changed(device, properties) {
-  return new Proxy(device, {
-    get(target, name) {
-      if (Object.hasOwn(properties, name)) return properties[name];
-      const value = target[name];
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }
 
 /** What devices refuse: one with small workgroups, and one that compiles no kernel, but is asked again. */

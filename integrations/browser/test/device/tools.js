@@ -89,3 +89,30 @@ export function watched(device) {
   });
   return { device: proxy, calls };
 }
+
+/** The device, with other properties. */
+export function changed(device, properties) {
+  return new Proxy(device, {
+    get(target, name) {
+      if (Object.hasOwn(properties, name)) return properties[name];
+      const value = target[name];
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** A device, and the buffers that were made by it and are not destroyed. */
+export function counted(device) {
+  const live = new Set();
+  const createBuffer = (descriptor) => {
+    const buffer = device.createBuffer(descriptor);
+    live.add(buffer);
+    const destroy = buffer.destroy.bind(buffer);
+    buffer.destroy = () => {
+      live.delete(buffer);
+      destroy();
+    };
+    return buffer;
+  };
+  return { device: changed(device, { createBuffer }), live };
+}

@@ -1,6 +1,6 @@
 // The other ways in: plans as data, functions in kernels of one's own, one call, and the self-test.
 
-import { after, assert, equal, filled, onCpu, thrown, watched, COPY_SRC, STORAGE, UNIFORM } from './tools.js';
+import { after, assert, changed, counted, equal, filled, onCpu, thrown, UNIFORM } from './tools.js';
 
 function kernel(device, code) {
   return device.createComputePipeline({ layout: 'auto', compute: { module: device.createShaderModule({ code }), entryPoint: 'main' } });
@@ -98,10 +98,22 @@ export async function castGpu({ web, device }) {
   const last = await web.castGpu(device, { buffer: narrow, offset: 1, size: 3 }, 'float8e4m3fn', 'float16');
   const read = async (buffer) => after(device, buffer, () => {});
   equal(await read(narrow), Uint8Array.of(0x38, 0x7e, 0x7e, 0x7f, 0x80, 0, 0, 0), 'codes of float8e4m3fn');
-  equal(new Float32Array((await read(wide)).buffer), Float32Array.of(1, 448, 448, NaN, -0), 'their values');
+  equal(await read(wide), new Uint8Array(Float32Array.of(1, 448, 448, NaN, -0).buffer), 'their values');
   equal((await read(last)).subarray(0, 6), Uint8Array.of(0, 0x5f, 0, 0x5f, 0, 0x7e), 'a slice');
   const error = await thrown(() => web.castGpu(device, narrow, 'float8e4m3fn', 'float', { elements: 50 }));
   equal([error.name, error.message], ['Slice', 'casting float8e4m3fn to float: the source slice needs 50 bytes to hold the cast\'s elements, got 8'], 'too many elements');
+  const part = await web.castGpu(device, { buffer: narrow, first: 1 }, 'float8e4m3fn', 'float16');
+  equal(await read(part), Uint8Array.of(0, 0x5f, 0, 0x5f, 0, 0x7e, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), 'the elements from the second on');
+  const strings = await thrown(() => web.castGpu(device, narrow, 'string', 'int8'));
+  equal([strings.name, strings.message], ['NoKernel', 'casting string to int8 is supported only on the CPU: strings have no GPU kernel'], 'strings');
+  // What it has made and cannot hand over is destroyed.
+  const { device: own, live } = counted(device);
+  const short = await thrown(() => web.castGpu(own, values, 'float', 'int8', { elements: 6 }));
+  equal([short.name, live.size], ['Slice', 0], 'buffers after a refused cast');
+  const result = await web.castGpu(own, values, 'float', 'int8');
+  equal([...live].map((buffer) => buffer === result), [true], 'buffers after a cast');
+  const broken = changed(own, { createCommandEncoder: () => { throw new Error('no encoder'); } });
+  equal([(await thrown(() => web.castGpu(broken, values, 'float', 'int8'))).message, live.size], ['no encoder', 1], 'buffers after an error');
   narrow.destroy();
   const destroyed = await thrown(() => web.castGpu(device, narrow, 'float8e4m3fn', 'float'));
   assert(destroyed instanceof web.DeviceError && destroyed.message.startsWith('casting float8e4m3fn to float: '), `${destroyed}`);

@@ -44,7 +44,16 @@ const wrong = [
   ],
 ];
 for (const [given, message] of wrong) await assert.rejects(cast(...given), { name: 'TypeError', message });
-await assert.rejects(selfTest({ evry: 11 }), TypeError);
+const settings = [
+  [{ evry: 11 }, 'unknown option "evry"; there are device, thorough, every, progress, signal'],
+  [null, 'options must be an object, got null'],
+  [{ device: 'GPU' }, 'device must be \'cpu\' or \'gpu\' or a GPUDevice, got "GPU"'],
+  [{ thorough: 1 }, 'thorough must be a boolean, got 1'],
+  [{ every: 0 }, 'every must be a number of at least 1, got 0'],
+  [{ progress: true }, 'progress must be a function, got true'],
+  [{ signal: {} }, 'signal must be an AbortSignal, got Object'],
+];
+for (const [given, message] of settings) await assert.rejects(selfTest(given), { name: 'TypeError', message });
 await assert.rejects(packedBytes('int4', -1), { name: 'TypeError', message: 'elements must be a number of elements, got -1' });
 // Also where a program has a GPU of its own.
 Object.defineProperty(globalThis.navigator ?? (globalThis.navigator = {}), 'gpu', { value: {}, configurable: true });
