@@ -1,54 +1,18 @@
 //! Composes one WGSL module of fragments, constants and the line that joins them.
 
-use std::collections::HashSet;
-
 use super::constants::Constants;
 use super::entry::vector;
+use super::fragments::{fragment, used};
 use super::{Access, Composed, ParameterSpace, VIEW_RANK};
 use crate::bits::reference::{EncodeFloat, FloatMethod, Thresholds};
 use crate::types::conversion::{Carrier, Conversion, Decode, Encode};
-
-macro_rules! fragments {
-    ($($name:literal)*) => {
-        /// Every file of `shaders/`, by its path there without the ending, in alphabetical order.
-        const FRAGMENTS: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../shaders/", $name, ".wgsl"))),)*];
-    };
-}
-
-fragments! {
-    "decode/bool" "decode/e8m0" "decode/float" "decode/int" "encode/bool" "encode/clamp_infinity" "encode/e8m0"
-    "encode/f32" "encode/f32_to_f64" "encode/f64_high_to_e8m0" "encode/f64_to_f32" "encode/float4"
-    "encode/float_higher_bias" "encode/float_is_nonzero" "encode/float_lower_bias" "encode/float_lower_bias_apart"
-    "encode/float_lower_bias_sticky" "encode/float_same_bias" "encode/float_to_e8m0" "encode/int" "encode/int64"
-    "encode/integer" "encode/integer_to_e8m0" "encode/integer_to_f32" "encode/integer_to_f64"
-    "encode/integer_to_float" "entry/count" "entry/count_writable" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
-    "entry/load_word" "entry/params" "entry/params_counted" "entry/params_immediate" "entry/params_table" "entry/params_uniform" "entry/separate" "entry/shared" "entry/store_pair"
-    "entry/store_word" "entry/together_lanes" "entry/together_words" "entry/view" "entry/view_all_axes"
-    "entry/view_block" "entry/view_blocks" "entry/view_cell" "entry/view_cells" "entry/view_ends" "entry/view_few_axes"
-    "entry/view_lanes" "entry/view_pair"
-    "entry/view_params" "entry/view_rows" "entry/view_tile_lanes" "entry/view_tile_words" "entry/view_tiles" "entry/view_windows"
-    "entry/view_word" "entry/view_words" "entry/writable" "hub/f64_high_word" "hub/split_f32" "hub/split_f64" "hub/split_float"
-    "hub/split_int" "hub/split_int64" "lib/integer" "lib/negate" "lib/normalize" "lib/pack_float" "lib/round"
-    "lib/significand" "value/float"
-}
-
-/// The name and the text of the fragment with this name.
-pub(crate) fn fragment(name: &str) -> (&'static str, &'static str) {
-    *FRAGMENTS.iter().find(|(known, _)| *known == name).expect("a file of shaders/")
-}
-
-/// The names in a fragment's `//:use` lines: the fragments that it uses.
-pub(crate) fn used(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.strip_prefix("//:use "))
-}
 
 /// A module being composed.
 pub(super) struct Module {
     header: String,
     constants: Constants,
     text: String,
-    used: HashSet<&'static str>,
+    used: Vec<&'static str>,
 }
 
 impl Module {
@@ -60,15 +24,16 @@ impl Module {
         let mut constants = Constants::new(conversion);
         constants.number("WORKGROUP_SIZE", size);
         constants.number("VIEW_RANK", VIEW_RANK as u32);
-        Self { header, constants, text: String::new(), used: HashSet::new() }
+        Self { header, constants, text: String::new(), used: Vec::new() }
     }
 
     /// Adds a fragment once, after the fragments that it uses.
     pub(super) fn need(&mut self, name: &str) {
         let (name, text) = fragment(name);
-        if !self.used.insert(name) {
+        if self.used.contains(&name) {
             return;
         }
+        self.used.push(name);
         used(text).for_each(|used| self.need(used));
         self.text.push('\n');
         for line in text.lines().filter(|line| !line.starts_with("//:use ")) {
@@ -249,7 +214,7 @@ fn from_f64(encode: &Encode) -> (Function, Function) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::kernel::fragments::FRAGMENTS;
     use std::path::Path;
 
     /// The files below a folder of the crate, by their path there without the ending.
@@ -284,7 +249,9 @@ mod tests {
 
     /// A fragment's first line names the file, and its list of constants is that of the constants that it reads.
     #[test]
+    #[cfg(feature = "kernel-comments")]
     fn fragment_headers_match_the_code() {
+        use std::collections::HashSet;
         for (name, text) in FRAGMENTS {
             let file = format!("// {}.wgsl — ", name.rsplit('/').next().unwrap());
             assert!(text.starts_with(&file), "{name} starts with {file:?}");

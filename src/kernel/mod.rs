@@ -18,6 +18,7 @@
 pub(crate) mod compose;
 pub(crate) mod constants;
 mod entry;
+pub(crate) mod fragments;
 mod views;
 
 use std::fmt;

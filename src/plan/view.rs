@@ -148,7 +148,7 @@ impl Strided {
         let overflow = || exceeds("max_buffer_size", u64::MAX, MOST_BYTES);
         let source = view.strides(view.source).ok_or_else(overflow)?;
         let destination = view.strides(view.destination).ok_or_else(overflow)?;
-        let (mut elements, mut axes) = (1u64, Vec::new());
+        let (mut elements, mut axes) = (1u64, Vec::<(Axis, usize)>::new());
         let (mut source_first, mut source_last, mut destination_last) = (0u64, 0u64, 0u64);
         for (index, &size) in shape.iter().enumerate().filter(|(_, size)| **size > 1) {
             elements = elements.checked_mul(size).ok_or_else(overflow)?;
@@ -166,11 +166,12 @@ impl Strided {
             let end = if axis.source < 0 { &mut source_first } else { &mut source_last };
             *end = end.checked_add(source_span).ok_or_else(overflow)?;
             destination_last = destination_last.checked_add(destination_span).ok_or_else(overflow)?;
-            axes.push((axis, index));
+            // In the order of the strides, the largest first. There are less than 64 axes, or their elements overflow.
+            let place = axes.partition_point(|(known, _)| known.destination >= axis.destination);
+            axes.insert(place, (axis, index));
         }
         let source_last = source_first.checked_add(source_last).filter(|&last| i64::try_from(last).is_ok());
         let source_extent = source_last.ok_or_else(overflow)? + 1;
-        axes.sort_by_key(|(axis, _)| std::cmp::Reverse(axis.destination));
         let mut inner = 0u64;
         for (axis, index) in axes.iter().rev() {
             if axis.destination <= inner {

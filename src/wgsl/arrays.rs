@@ -181,8 +181,9 @@ impl Functions {
         let encode = self.encode(to, options)?;
         let values = self.values.name();
         let body = format!("{}(index, {}(value));", store.name(), encode.name());
-        let first = self.name(&format!("{values}_to_")).len();
-        let name = self.name(&format!("store_{}_from_{values}_{}", &encode.name()[first..], array.name));
+        let first = self.name(&format!("{values}_to_"));
+        let to = encode.name().strip_prefix(&first).unwrap_or_default();
+        let name = self.name(&format!("store_{to}_from_{values}_{}", array.name));
         Ok(self.write(name, &[("index", Type::U32), ("value", self.values.of(1))], None, &body))
     }
 

@@ -1,45 +1,48 @@
 //! Fragments under a prefix. A fragment that reads no constant is written once, any other once per conversion, with its
 //! constants.
 
-use std::collections::HashSet;
-
 use super::names::rename;
-use crate::kernel::compose::{fragment, used};
 use crate::kernel::constants::Constants;
+use crate::kernel::fragments::{fragment, used};
 use crate::types::conversion::Conversion;
 
 /// The declarations of fragments under a prefix.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fragments {
     /// The fragments that serve every conversion and are written already.
-    shared: HashSet<&'static str>,
+    shared: Vec<&'static str>,
     /// The first parts of the names of fragments that serve one conversion and are written already.
-    owned: HashSet<String>,
+    owned: Vec<String>,
 }
 
 impl Fragments {
     /// The text, for one conversion, of fragments and of those that they use, without those that are written already.
     /// Names of shared fragments begin with `prefix`; other names begin with `own`, which belongs to the conversion.
     pub(super) fn write(&mut self, names: &[&str], conversion: &Conversion, prefix: &str, own: &str) -> String {
-        if !self.owned.insert(own.to_owned()) {
+        if self.owned.iter().any(|known| known == own) {
             return String::new();
         }
+        self.owned.push(own.to_owned());
         let mut all = Vec::new();
         names.iter().for_each(|name| collect(name, &mut all));
-        let mut read = HashSet::new();
+        let mut read = Vec::new();
         let mut text = String::new();
         for &name in &all {
             let (name, fragment_text) = fragment(name);
             read.extend(reads(fragment_text));
-            if reads_any(name) || self.shared.insert(name) {
-                let code = |line: &&str| !line.starts_with("//:use ") && !line.starts_with("// reads: ");
-                let lines: Vec<_> = fragment_text.lines().filter(code).collect();
-                text.push('\n');
-                text.push_str(&rename(&lines.join("\n"), |word| declared(word, &all, prefix, own)));
+            if !reads_any(name) {
+                if self.shared.contains(&name) {
+                    continue;
+                }
+                self.shared.push(name);
             }
+            let code = |line: &&str| !line.starts_with("//:use ") && !line.starts_with("// reads: ");
+            let lines: Vec<_> = fragment_text.lines().filter(code).collect();
+            text.push('\n');
+            text.push_str(&rename(&lines.join("\n"), |word| declared(word, &all, prefix, own)));
         }
         let constants = constants(conversion);
-        let constants = constants.lines().filter(|line| read.contains(declares(line)));
+        let constants = constants.lines().filter(|line| read.contains(&declares(line)));
         let mut before = String::new();
         constants
             .for_each(|line| before.push_str(&rename(line, |word| word.eq(declares(line)).then(|| join(own, word)))));
@@ -77,7 +80,7 @@ fn declared(word: &str, all: &[&'static str], prefix: &str, own: &str) -> Option
 fn declares(line: &str) -> &str {
     let rest = ["fn ", "struct ", "const "].iter().find_map(|keyword| line.strip_prefix(keyword));
     let name = rest.unwrap_or_default();
-    &name[..name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len())]
+    name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
 /// The constants that a fragment itself reads, without those of fragments that it uses.

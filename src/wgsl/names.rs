@@ -22,23 +22,21 @@ fn invalid(name: &str) -> Error {
 
 /// Renames identifiers: `new` gives the new name of those that change. Comments and the names of members stay.
 pub(super) fn rename(text: &str, new: impl Fn(&str) -> Option<String>) -> String {
+    let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     let mut renamed = String::with_capacity(text.len());
     for line in text.lines() {
-        let (mut code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
-        while let Some(start) = code.find(|c: char| c.is_ascii_alphanumeric() || c == '_') {
-            let (before, rest) = code.split_at(start);
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-            let (word, after) = rest.split_at(end);
-            renamed.push_str(before);
+        let code = line.split("//").next().unwrap_or_default();
+        // A piece is a word, which may be empty, and the character after it.
+        for piece in code.split_inclusive(is_other) {
+            let word = piece.trim_end_matches(is_other);
             // A number starts with a digit, so the letters in it are no identifier.
-            match new(word).filter(|_| !before.ends_with('.')) {
+            match new(word).filter(|_| !word.is_empty() && !renamed.ends_with('.')) {
                 Some(name) => renamed.push_str(&name),
                 None => renamed.push_str(word),
             }
-            code = after;
+            renamed.push_str(piece.strip_prefix(word).unwrap_or_default());
         }
-        renamed.push_str(code);
-        renamed.push_str(comment);
+        renamed.push_str(line.strip_prefix(code).unwrap_or_default());
         renamed.push('\n');
     }
     renamed

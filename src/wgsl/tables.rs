@@ -1,7 +1,7 @@
 //! Tables in workgroup memory for sources of at most 8 bits, which have at most 256 codes.
 
 use super::functions::{Function, Functions};
-use super::types::{Type, ValueType};
+use super::types::{Type, ValueType, returned};
 use super::values::word;
 use crate::types::element::ElementType;
 use crate::types::error::Error;
@@ -103,10 +103,7 @@ impl Functions {
         let vectors: Vec<_> =
             values.chunks(4).map(|four| format!("{}({})", self.values.of(4), four.join(", "))).collect();
         let result = self.values.of(count);
-        match &vectors[..] {
-            [vector] => body.push_str(&format!("return {vector};")),
-            vectors => body.push_str(&format!("return {result}(\n    {},\n);", vectors.join(",\n    "))),
-        }
+        body.push_str(&returned(result, &vectors));
         let name = self.name(&format!("{from}_to_{}x{count}_look_up", self.values.name()));
         let look_up_word = Some(self.write(name, &[("word", argument)], Some(result), &body));
         Ok(Table { variable: table, bytes: codes * per_entry * bytes, fill, look_up, look_up_word })

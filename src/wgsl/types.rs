@@ -86,6 +86,14 @@ impl fmt::Display for Type {
     }
 }
 
+/// The line that returns a value of these parts. A single part is the value.
+pub(super) fn returned(kind: Type, parts: &[String]) -> String {
+    match parts {
+        [value] => format!("return {value};"),
+        parts => format!("return {kind}(\n    {},\n);", parts.join(",\n    ")),
+    }
+}
+
 /// The type to which [`Functions`](super::Functions) decode codes, and from which they encode them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

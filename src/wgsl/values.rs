@@ -2,7 +2,7 @@
 
 use super::fragments::Fragments;
 use super::functions::{Function, Functions, suffix};
-use super::types::{Type, ValueType};
+use super::types::{Type, ValueType, returned};
 use crate::types::conversion::{Conversion, Decode};
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::Error;
@@ -180,10 +180,7 @@ impl Functions {
             }
         }
         let words: Vec<_> = words.iter().map(|fields| fields.join(" | ")).collect();
-        match &words[..] {
-            [word] => body.push_str(&format!("return {word};")),
-            words => body.push_str(&format!("return {result}(\n    {},\n);", words.join(",\n    "))),
-        }
+        body.push_str(&returned(result, &words));
         let name = self.name(&format!("{}x{count}_to_{to}{suffix}", self.values.name()));
         Ok(self.write(name, &[("values", self.values.of(count))], Some(result), &body))
     }

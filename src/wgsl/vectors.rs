@@ -1,7 +1,7 @@
 //! The codes of a `vec4<u32>`, for arrays that are read in vectors.
 
 use super::functions::{Function, Functions, suffix};
-use super::types::Type;
+use super::types::{Type, returned};
 use super::values::word;
 use crate::types::element::ElementType;
 use crate::types::error::Error;
@@ -37,7 +37,7 @@ impl Functions {
             }
         }
         let result = self.values.of(PARTS * count);
-        body.push_str(&format!("return {result}(\n    {},\n);", vectors.join(",\n    ")));
+        body.push_str(&returned(result, &vectors));
         let name = self.name(&format!("{from}_to_{}x{}", self.values.name(), PARTS * count));
         Ok(self.write(name, &[("words", argument)], Some(result), &body))
     }
@@ -69,10 +69,7 @@ impl Functions {
         }
         let vectors: Vec<_> = words.chunks(4).map(|four| format!("{}({})", Type::Vec4U32, four.join(", "))).collect();
         let (result, _) = parts(part);
-        match &vectors[..] {
-            [vector] => body.push_str(&format!("return {vector};")),
-            vectors => body.push_str(&format!("return {result}(\n    {},\n);", vectors.join(",\n    "))),
-        }
+        body.push_str(&returned(result, &vectors));
         let suffix = suffix(&CastSpec::new(ElementType::FLOAT, to).with_options(*options))?;
         let name = self.name(&format!("{}x{}_to_{to}{suffix}", self.values.name(), PARTS * count));
         Ok(self.write(name, &[("values", self.values.of(PARTS * count))], Some(result), &body))

@@ -43,6 +43,12 @@ export type TypedArray =
   | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array
   | BigInt64Array | BigUint64Array | Float32Array | Float64Array;
 
+/** A Float16Array, where the program's TypeScript knows none. */
+export interface Float16Codes extends ArrayBufferView {
+  readonly BYTES_PER_ELEMENT: number;
+  readonly [Symbol.toStringTag]: 'Float16Array';
+}
+
 /**
  * Casts packed codes of one element type to another: `cast(new Float32Array([1, 2]), 'float', 'float8e4m3fn')`.
  *
@@ -51,7 +57,7 @@ export type TypedArray =
  * wrong argument is a `TypeError` that names it, before any work; other errors have the name of what went wrong, such as
  * `DeviceLost`. In Node, `device: 'gpu'` is refused with `NoAdapter`.
  */
-export function cast(source: TypedArray, from: string, to: string, options?: CastOptions):
+export function cast(source: TypedArray | Float16Codes, from: ElementTypeName, to: ElementTypeName, options?: CastOptions):
   Promise<{ data: TypedArray, losses: Losses }>;
 
 export interface SelfTestState {
@@ -60,6 +66,8 @@ export interface SelfTestState {
   casts: number;
   elements: number;
   mismatches: string[];
+  /** The pair that comes next. */
+  next: string | null;
   /** XXH3 of all results, in hexadecimal. */
   checksum: string;
 }
@@ -73,14 +81,14 @@ export function selfTest(settings?: {
   device?: 'cpu' | 'gpu' | GPUDevice,
   /** All options, and except on a device of yours all kernels. */
   thorough?: boolean,
-  /** Only each pair of this number. */
+  /** Only each pair of this number, which is at least 1. */
   every?: number,
   progress?: (state: SelfTestState) => void,
   signal?: AbortSignal,
 }): Promise<SelfTestState & { equal: boolean }>;
 
 /** The packed bytes of so many elements. */
-export function packedBytes(type: string, elements: number): Promise<number>;
+export function packedBytes(type: ElementTypeName, elements: number): Promise<number>;
 
 /** All numeric element types. */
 export function elementTypes(): Promise<{ name: string, aliases: string[], bits: number, float: boolean }[]>;
@@ -101,7 +109,10 @@ export interface View {
   destinationStrides?: ArrayLike<number>;
 }
 
-/** Limits of a device; `device.limits` has them. One that is missing is WebGPU's default, and for a caster the device's. */
+/**
+ * Limits of a device; `device.limits` has them. One that is missing is WebGPU's default, and for a caster the device's. A plain object has no
+ * other properties.
+ */
 export interface Limits {
   maxBufferSize?: number;
   maxStorageBufferBindingSize?: number;
@@ -298,55 +309,64 @@ export function functions(prefix: string, settings?: { values?: 'f32' | 'f16' })
  * `DeviceLostError` and `DeviceError`.
  */
 export function castGpu(
-  device: GPUDevice, source: GPUBuffer | Slice | TypedArray, from: ElementTypeName, to: ElementTypeName,
+  device: GPUDevice, source: GPUBuffer | Slice | TypedArray | Float16Codes, from: ElementTypeName, to: ElementTypeName,
   options?: Options & { elements?: number, label?: string },
 ): Promise<GPUBuffer>;
 
 /** Any error of a caster, a plan, functions or `castGpu`. `name` is the word of Rust's enums, `message` Rust's text. */
 export class CastError extends Error {
+  /** The types of the cast, unless it is an error of a function or of a name. */
   readonly from?: string;
   readonly to?: string;
 }
-/** `name` is 'NoKernel': strings have no kernel. */
-export class NoKernelError extends CastError {}
-/** `name` is 'Limit'. */
+/** Strings have no kernel. */
+export class NoKernelError extends CastError { readonly name: 'NoKernel'; }
 export class LimitError extends CastError {
+  readonly name: 'Limit';
+  /** WebGPU's name of the limit in Rust, such as `max_buffer_size`, or the name of a constant of Rust. */
   readonly limit: string;
   readonly needed: number;
   readonly allowed: number;
 }
-/** `name` is 'Slice'. */
 export class SliceError extends CastError {
+  readonly name: 'Slice';
   readonly side: 'source' | 'destination';
   readonly offset: number;
   readonly fault: 'alignment' | 'length' | 'outOfRange' | 'missingUsage';
+  /** Of the fault `alignment`. */
   readonly alignment?: number;
+  /** Of the fault `length`. */
   readonly expected?: number;
   readonly found?: number;
+  /** Of the fault `outOfRange`. */
   readonly end?: number;
   readonly size?: number;
 }
-/** `name` is 'Overlap': both ranges of bytes. */
 export class OverlapError extends CastError {
+  readonly name: 'Overlap';
+  /** Both ranges, in bytes. */
   readonly ranges: { side: 'source' | 'destination', start: number, end: number }[];
 }
-/** `name` is 'Strides': the axis, unless the numbers of strides and axes differ. */
-export class StridesError extends CastError { readonly axis?: number; }
-/** `name` is 'ElementWidth': the function takes narrower types only. */
+export class StridesError extends CastError {
+  readonly name: 'Strides';
+  /** The axis, unless the numbers of strides and axes differ. */
+  readonly axis?: number;
+}
+/** The function takes narrower types only. */
 export class ElementWidthError extends CastError {
+  readonly name: 'ElementWidth';
   readonly elementType: string;
   readonly allowed: number;
 }
-/** `name` is 'WgslName': the text is no name, or is taken for an array of other elements. */
+/** The text is no name, or is taken for an array of other elements. */
 export class WgslNameError extends CastError {
+  readonly name: 'WgslName';
   readonly wgslName: string;
   readonly taken: boolean;
 }
-/** `name` is 'Kernel': the device refused the kernel. `cause` is its error. */
-export class KernelError extends CastError {}
-/** `name` is 'OutOfMemory'. */
-export class OutOfMemoryError extends CastError {}
-/** `name` is 'DeviceLost'. */
-export class DeviceLostError extends CastError {}
-/** `name` is 'Device': what else the device says. `cause` is its error. */
-export class DeviceError extends CastError {}
+/** The device refused the kernel. `cause` is its error. */
+export class KernelError extends CastError { readonly name: 'Kernel'; }
+export class OutOfMemoryError extends CastError { readonly name: 'OutOfMemory'; }
+export class DeviceLostError extends CastError { readonly name: 'DeviceLost'; }
+/** What else the device says. `cause` is its error. */
+export class DeviceError extends CastError { readonly name: 'Device'; }

@@ -7,13 +7,13 @@ import {
 const CLASSES = [NoKernelError, LimitError, SliceError, OverlapError, StridesError, ElementWidthError, WgslNameError];
 const BY_NAME = new Map(CLASSES.map((each) => [each.kind, each]));
 
-/** Calls the module. What it throws are objects with the fields of an error, or errors of its own. */
+/** Calls the module. What it throws are errors as JSON, or errors of WebAssembly. */
 export function called(call) {
   try {
     return call();
   } catch (thrown) {
-    if (thrown instanceof Error) throw thrown;
-    const { name, message, ...fields } = thrown;
+    if (typeof thrown !== 'string') throw thrown;
+    const { name, message, ...fields } = JSON.parse(thrown);
     throw new (BY_NAME.get(name) ?? CastError)(message, fields);
   }
 }

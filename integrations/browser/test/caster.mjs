@@ -1,11 +1,12 @@
 // Casts on devices of the tests' own: in Node, on Dawn with the driver that comes with Chromium, and in Chromium; and the examples.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { assert, equal } from './harness.mjs';
+import { npm } from './packages.mjs';
 import { serve } from './server.mjs';
 
 /** Chromium's driver for the CPU, which is beside the browser. */
@@ -75,8 +76,7 @@ export async function chromium(target, browser, every) {
 export async function example(target, browser, name, { install = false } = {}) {
   const folder = pages(target);
   if (install) {
-    const npm = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
-    execFileSync('npm', npm, { cwd: folder, stdio: 'inherit' });
+    npm(folder, 'ci');
     cpSync(`${target}/npm`, `${folder}/node_modules/wgpu-cast-web`, { recursive: true });
   }
   const told = await opened(browser, folder, `?${name}`, (page) => page.$eval('body', (body) => body.textContent));

@@ -91,6 +91,9 @@ export function floats(count) {
   return new Uint8Array(words.buffer);
 }
 
+/** Why a test cannot run here. */
+export class NotRun extends Error {}
+
 export function assert(condition, message) {
   if (!condition) throw new Error(message);
 }

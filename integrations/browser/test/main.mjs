@@ -8,11 +8,11 @@ import { chromium as casterInChromium, example, node as casterInNode, overhead }
 import { faults } from './faults.mjs';
 import { files, large } from './files.mjs';
 import { golden } from './golden.mjs';
-import { Browser, call } from './harness.mjs';
+import { Browser, call, NotRun } from './harness.mjs';
 import { focus, jobs, stale } from './jobs.mjs';
 import { many, together, watch } from './load.mjs';
 import { foreigners, names, scaled, shares } from './names.mjs';
-import { node, vite } from './packages.mjs';
+import { node, vite, viteServes } from './packages.mjs';
 import { serve } from './server.mjs';
 import { times } from './times.mjs';
 import { verify, wrong } from './verify.mjs';
@@ -78,6 +78,7 @@ const tests = [
   gpu && ['example, matmul', () => example(target, browser, 'matmul')],
   gpu && all && ['example, onnxruntime-web', () => example(target, browser, 'onnxruntime', { install: true })],
   ['package, Vite', () => vite(target, browser, serve)],
+  all && ['package, Vite serves', () => viteServes(target, browser)],
   gpu && ['times', () => times({ browser })],
   gpu && all && ['overhead', () => overhead(target, executable, browser)],
 ].filter(Boolean).filter(([name]) => !only || name.includes(only));
@@ -88,6 +89,11 @@ for (const [name, test] of tests) {
     const told = await test();
     console.log(`ok      ${name} (${((Date.now() - began) / 1000).toFixed(0)} s): ${told}`);
   } catch (error) {
+    if (error instanceof NotRun) {
+      console.error(`NOT RUN: ${name}: ${error.message}`);
+      process.exitCode ??= 3;
+      continue;
+    }
     console.log(`FAILED  ${name} (${((Date.now() - began) / 1000).toFixed(0)} s): ${error.stack}`);
     process.exitCode = 1;
   }

@@ -23,10 +23,11 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The text, or its first `characters` characters and `…` if it is longer.
 pub(crate) fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    let mut cut: String = text.chars().take(characters).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
     }
+    cut
 }
 
 pub(super) fn list(names: &[String]) -> String {

@@ -1,65 +1,69 @@
-//! Errors for JavaScript: objects with the name of what is wrong, as the variants of `wgpu_cast::Error` and
-//! `wgpu_cast::CastFault` have it, the text, and the details as fields. `npm/errors.js` makes classes of them.
+//! Errors for JavaScript, as JSON: the name of what is wrong, as the variants of `wgpu_cast::Error` and
+//! `wgpu_cast::CastFault` have it, the text, and the details as fields. `npm/thrown.js` makes errors of them.
 
-use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::JsValue;
-use wgpu_cast::{BufferRange, CastFault, Error, Side, SliceFault};
+use wgpu_cast::{CastFault, Error, Side, SliceFault};
 
-/// The error as an object.
+/// The error as the text of a JSON object.
 pub fn of(error: &Error) -> JsValue {
-    let fields = Fields(Object::new());
-    fields.set("message", error.to_string());
-    match error {
+    let mut fields = Fields(String::from("{"));
+    fields.text("message", &error.to_string());
+    let name = match error {
         Error::Cast { from, to, cause, .. } => {
-            fields.set("from", from.name());
-            fields.set("to", to.name());
-            fields.set("name", of_cast(&fields, cause));
+            fields.text("from", from.name());
+            fields.text("to", to.name());
+            of_cast(&mut fields, cause)
         }
         Error::ElementWidth { element_type, allowed, .. } => {
-            fields.set("name", "ElementWidth");
-            fields.set("elementType", element_type.name());
-            fields.set("allowed", *allowed);
+            fields.text("elementType", element_type.name());
+            fields.number("allowed", (*allowed).into());
+            "ElementWidth"
         }
         Error::WgslName { name, taken, .. } => {
-            fields.set("name", "WgslName");
-            fields.set("wgslName", name.as_str());
-            fields.set("taken", *taken);
+            fields.text("wgslName", name);
+            fields.value("taken", if *taken { "true" } else { "false" });
+            "WgslName"
         }
         // Nothing else can happen here.
-        _ => fields.set("name", "CastError"),
-    }
-    fields.0.into()
+        _ => "CastError",
+    };
+    fields.text("name", name);
+    fields.0.push('}');
+    JsValue::from(fields.0)
 }
 
 /// Sets the fields of a fault. Returns its name.
-fn of_cast(fields: &Fields, cause: &CastFault) -> &'static str {
+fn of_cast(fields: &mut Fields, cause: &CastFault) -> &'static str {
     match cause {
         CastFault::NoKernel => "NoKernel",
         CastFault::Limit { limit, needed, allowed, .. } => {
-            fields.set("limit", *limit);
-            fields.set("needed", *needed as f64);
-            fields.set("allowed", *allowed as f64);
+            fields.text("limit", limit);
+            fields.number("needed", *needed);
+            fields.number("allowed", *allowed);
             "Limit"
         }
         CastFault::Slice { side, offset, fault, .. } => {
-            fields.set("side", side.map_or("count", side_name));
-            fields.set("offset", *offset as f64);
-            fields.set("fault", of_slice(fields, fault));
+            fields.text("side", side_name(*side));
+            fields.number("offset", *offset);
+            let fault = of_slice(fields, fault);
+            fields.text("fault", fault);
             "Slice"
         }
         CastFault::Overlap { ranges, .. } => {
-            let range = |range: &BufferRange| {
-                let fields = Fields(Object::new());
-                fields.set("side", range.side.map_or("count", side_name));
-                fields.set("start", range.bytes.start as f64);
-                fields.set("end", range.bytes.end as f64);
+            let [first, second] = ranges.each_ref().map(|range| {
+                let mut fields = Fields(String::from("{"));
+                fields.text("side", side_name(range.side));
+                fields.number("start", range.bytes.start);
+                fields.number("end", range.bytes.end);
                 fields.0
-            };
-            fields.set("ranges", ranges.iter().map(range).collect::<Array>());
+            });
+            fields.value("ranges", &["[", &first, "},", &second, "}]"].concat());
             "Overlap"
         }
         CastFault::Strides { axis, .. } => {
-            fields.set("axis", axis.map_or(JsValue::UNDEFINED, |axis| (axis as f64).into()));
+            if let Some(axis) = axis {
+                fields.number("axis", *axis as u64);
+            }
             "Strides"
         }
         // Nothing else can happen here.
@@ -68,20 +72,20 @@ fn of_cast(fields: &Fields, cause: &CastFault) -> &'static str {
 }
 
 /// Sets the fields of a slice's fault. Returns its name.
-fn of_slice(fields: &Fields, fault: &SliceFault) -> &'static str {
+fn of_slice(fields: &mut Fields, fault: &SliceFault) -> &'static str {
     match fault {
         SliceFault::Alignment { alignment, .. } => {
-            fields.set("alignment", *alignment as f64);
+            fields.number("alignment", *alignment);
             "alignment"
         }
         SliceFault::Length { expected, found, .. } => {
-            fields.set("expected", *expected as f64);
-            fields.set("found", *found as f64);
+            fields.number("expected", *expected);
+            fields.number("found", *found);
             "length"
         }
         SliceFault::OutOfRange { end, size, .. } => {
-            fields.set("end", *end as f64);
-            fields.set("size", *size as f64);
+            fields.number("end", *end);
+            fields.number("size", *size);
             "outOfRange"
         }
         // Nothing else can happen here.
@@ -89,18 +93,40 @@ fn of_slice(fields: &Fields, fault: &SliceFault) -> &'static str {
     }
 }
 
-fn side_name(side: Side) -> &'static str {
+fn side_name(side: Option<Side>) -> &'static str {
     match side {
-        Side::Source => "source",
-        Side::Destination => "destination",
+        Some(Side::Source) => "source",
+        Some(Side::Destination) => "destination",
+        None => "count",
     }
 }
 
-struct Fields(Object);
+/// The fields of a JSON object, without its end.
+struct Fields(String);
 
 impl Fields {
-    fn set(&self, name: &str, value: impl Into<JsValue>) {
-        // A new object takes every property.
-        let _ = Reflect::set(&self.0, &name.into(), &value.into());
+    fn text(&mut self, name: &str, text: &str) {
+        let mut value = String::from("\"");
+        for letter in text.chars() {
+            match letter {
+                '"' | '\\' => value.extend(['\\', letter]),
+                '\0'..' ' => value.push_str(&format!("\\u{:04x}", letter as u32)),
+                _ => value.push(letter),
+            }
+        }
+        value.push('"');
+        self.value(name, &value);
+    }
+
+    fn number(&mut self, name: &str, number: u64) {
+        self.value(name, &number.to_string());
+    }
+
+    /// Adds a field, whose value is JSON.
+    fn value(&mut self, name: &str, value: &str) {
+        let comma = if self.0.len() > 1 { "," } else { "" };
+        for part in [comma, "\"", name, "\":", value] {
+            self.0.push_str(part);
+        }
     }
 }

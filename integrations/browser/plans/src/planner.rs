@@ -1,8 +1,7 @@
 //! Plans, as bytes, and the kernels that they use.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{Hash, Hasher};
 
 use wasm_bindgen::prelude::*;
 use wgpu_cast::wgsl::Kernel;
@@ -185,20 +184,27 @@ fn check(spec: &CastSpec, lens: [u64; 2], places: &[f64]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Kernels by their numbers. The standard library's map would be larger.
 #[derive(Default)]
-#[allow(clippy::mutable_key_type, reason = "kernels are compared and hashed by which one they are")]
 struct Kernels {
-    numbers: HashMap<Kernel, usize, BuildHasherDefault<Fnv>>,
     list: Vec<Kernel>,
+    /// The numbers of the kernels whose hashes begin with the bits of the index.
+    buckets: [Vec<usize>; 1 << BITS],
 }
+
+const BITS: u32 = 5;
 
 impl Kernels {
     fn number(&mut self, kernel: &Kernel) -> usize {
-        let next = self.list.len();
-        let number = *self.numbers.entry(kernel.clone()).or_insert(next);
-        if number == next {
-            self.list.push(kernel.clone());
+        let mut hasher = Fnv::default();
+        kernel.hash(&mut hasher);
+        let bucket = &mut self.buckets[(hasher.finish() >> (u64::BITS - BITS)) as usize];
+        if let Some(&number) = bucket.iter().find(|&&number| self.list[number] == *kernel) {
+            return number;
         }
+        let number = self.list.len();
+        bucket.push(number);
+        self.list.push(kernel.clone());
         number
     }
 }

@@ -22,7 +22,9 @@ async function compared(device, calls, one, other) {
 
 export async function overhead({ web, device }) {
   const caster = await web.createCaster(device);
-  const [source, destination] = [filled(device, new Uint8Array(4000)), filled(device, new Uint8Array(2000))];
+  // Other buffers each time, as an engine's tensors are.
+  const [sources, destinations] = [4000, 2000].map((bytes) => Array.from({ length: 16 }, () => filled(device, new Uint8Array(bytes))));
+  const [source, destination] = [sources[0], destinations[0]];
   const cast = await caster.prepareAsync('float', 'float16', 1000);
   const planned = await web.plan('float', 'float16', 1000, { limits: device.limits, tuning: caster.tuning });
   const [{ parameters, workgroups, bindings }] = planned.dispatches;
@@ -34,11 +36,11 @@ export async function overhead({ web, device }) {
     compute: { module: device.createShaderModule({ code: planned.kernels[0] }), entryPoint: 'main' },
   });
   const uniform = filled(device, parameters, UNIFORM);
-  const group = (buffer) => device.createBindGroup({
+  const group = (buffer, i = 0) => device.createBindGroup({
     layout,
     entries: [
-      { binding: 0, resource: { buffer: source, offset: 0, size: 4000 } }, { binding: 1, resource: { buffer: destination, offset: 0, size: 2000 } },
-      { binding: 4, resource: { buffer } },
+      { binding: 0, resource: { buffer: sources[i % 16], offset: 0, size: 4000 } },
+      { binding: 1, resource: { buffer: destinations[i % 16], offset: 0, size: 2000 } }, { binding: 4, resource: { buffer } },
     ],
   });
   const bound = cast.bind(source, destination);
@@ -46,7 +48,7 @@ export async function overhead({ web, device }) {
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   const lines = [
-    `bind: ${await compared(device, 200, () => cast.bind(source, destination), () => group(uniform))}, with parameters that are there`,
+    `bind: ${await compared(device, 200, (i) => cast.bind(sources[i % 16], destinations[i % 16]), (i) => group(uniform, i))}, with parameters that are there`,
     `bind: ${await compared(device, 200, (i) => caster.prepare('float', 'float16', 1 + i).bind(source, destination), () => group(filled(device, parameters, UNIFORM)))}, with prepare, and a buffer of parameters each time`,
     `record: ${await compared(device, 2000, () => bound.recordInPass(pass), () => {
       pass.setPipeline(pipeline);

@@ -49,6 +49,7 @@ export async function refused({ web, device }) {
     [() => caster.prepare('float', undefined, 1), 'an element type is named by a string, got undefined'],
     [() => caster.prepare('float', 'int8', 1.5), 'elements must be a number of elements, got 1.5'],
     [() => caster.prepare('float', 'int8', { shape: [-1] }), 'shape[0] must be a number of elements, got -1'],
+    [() => caster.prepare('float', 'int8', { shape: [2, null] }), 'shape[1] must be an integer, got null'],
     [() => caster.prepare('float', 'int8', { shape: 3 }), 'shape must be an array of integers, got 3'],
     [() => caster.prepare('float', 'int8', { shape: [1], strides: [1] }), 'unknown property "strides" of the view; there are shape, sourceStrides, destinationStrides'],
     [() => caster.prepare('float', 'int8', 1, { saturate: 1 }), 'saturate must be a boolean, got 1'],

@@ -101,12 +101,12 @@ export function changed(device, properties) {
   });
 }
 
-/** A device, and the buffers that were made by it and are not destroyed. */
+/** A device, and the buffers for tensors that were made by it and are not destroyed. */
 export function counted(device) {
   const live = new Set();
   const createBuffer = (descriptor) => {
     const buffer = device.createBuffer(descriptor);
-    live.add(buffer);
+    if (descriptor.usage & STORAGE) live.add(buffer);
     const destroy = buffer.destroy.bind(buffer);
     buffer.destroy = () => {
       live.delete(buffer);
