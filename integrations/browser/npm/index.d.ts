@@ -1,7 +1,7 @@
-// The types of WebGPU come with TypeScript or with @webgpu/types, where a program has them. Without them these stand for any object.
+// The types of WebGPU come with TypeScript or with @webgpu/types, where a program has them. These stand for them elsewhere.
 declare global {
   interface GPUDevice {}
-  interface GPUBuffer {}
+  interface GPUBuffer { readonly size: number; readonly usage: number; }
   interface GPUBindGroup {}
   interface GPUComputePipeline {}
   interface GPUCommandEncoder {}
