@@ -15,6 +15,7 @@
 //! | cast arrays of one code per byte, as numpy has them | [`cpu::cast_codes`] with a [`CodeLayout`] of each side |
 //! | learn what a cast loses | [`cpu::cast_counted`], [`cpu::count_losses`], and for one code per byte [`cpu::cast_codes_counted`], [`cpu::count_lost_codes`]: [`LossCounts`]; [`cpu::largest_relative_error`] |
 //! | cast scaled elements, such as those of quantized checkpoints | [`cpu::cast_scaled`], [`cpu::cast_scaled_counted`] with [`cpu::Scales`]; for one code per byte [`cpu::cast_scaled_codes`], [`cpu::cast_scaled_codes_counted`] |
+//! | divide by scales, which quantizes | [`cpu::cast_divided_counted`] |
 //! | cast it on a GPU of your choice, or where it is faster | [`Context`] by a [`DeviceChoice`]; [`blocking::cast`]; [`adapters`]: [`AdapterSummary`]. [`CastReport`] has the [`Route`] |
 //! | cast results again before they are read back | [`Context::batch`]: [`BatchDescriptor`], [`Batch`], [`BatchTensor`], [`BatchReport`] |
 //! | record a cast between buffers | [`Caster`] (by a [`CasterDescriptor`]), [`Prepared`], [`Source`] and [`Destination`], [`Bound`] |

@@ -58,7 +58,7 @@ def seeds(root):
         (".bin", numbers),
     ]
     paths = ["examples/cast/data/tiny.safetensors", "files/tests/golden/*.npz", "tests/fuzz/corpus/*", "files/tests/fuzz/corpus/*"]
-    paths += ["examples/cast/tests/golden/scales/*/*.safetensors"]
+    paths += ["examples/cast/tests/golden/scales/*/*.safetensors", "examples/cast/tests/golden/quantized/*.safetensors"]
     paths += ["target/onnx-node-data/*/**/*.onnx", "target/onnx-node-data/*/**/*.pb", "target/onnx-models/models/*.onnx"]
     for pattern in paths:
         for path in sorted(glob.glob(os.path.join(root, pattern), recursive=True)):
@@ -113,6 +113,10 @@ def arguments(extension, random):
         choices += [["--graph"], ["--graph", "--keep-io-types"], ["--external-from", "16B"]] * 2
     if extension == ".safetensors":
         choices += [["--dequantize"]] * 4
+        if random.random() < 0.25:
+            options[1] = "float8e4m3fn"
+            choices = [["--stats"], ["--strict"], ["--resume"], ["--dry-run"], ["--map", "*=float8e4m3fn"]]
+            options += ["--quantize", random.choice(("tensor", "row", "block"))]
     for choice in choices:
         if random.random() < 0.25 and choice[0] not in options:
             options += choice

@@ -10,7 +10,7 @@
 //! | plan an ONNX model of any size, its weights or the whole graph | [`ModelScan`], [`ModelRules`], [`GraphRules`] |
 //! | plan an ONNX tensor | [`TensorMessage`], [`tensor_proto_plan`] |
 //! | plan codes without a header | [`raw_tensor`], [`raw_plan`] |
-//! | multiply codes by their scales | [`ScaledCast`], [`write_scaled`] |
+//! | multiply codes by their scales; quantize weights | [`ScaledCast`], [`write_scaled`]; [`block_scales`] |
 //! | write what a plan says | [`FilePlan`], [`write()`], [`StreamSettings`] |
 //! | give bytes to read | [`ReadAt`], [`InputRange`], [`InputFile`] |
 //!
@@ -20,8 +20,8 @@
 //! piece. It does not know the formats, and its buffers stay within [`StreamSettings::memory`]. The output is written from
 //! front to back. It can therefore be a pipe, and an interrupted output can be continued.
 //!
-//! No scale is computed, and no value depends on another. The scales of codes that have some are multiplied where a plan says
-//! so ([`ScaledCast`]). A tensor that stays in its type is not cast: its codes are copied, perhaps into another order or
+//! No value depends on another, with one exception: [`block_scales`] computes the scales of weights that are quantized, before
+//! the output is made. The scales of codes that have some are multiplied where a plan says so ([`ScaledCast`]). A tensor that stays in its type is not cast: its codes are copied, perhaps into another order or
 //! layout. [`LossCounts`](wgpu_cast::LossCounts) counts the values that the destination type could not hold.
 //!
 //! # Models
@@ -43,6 +43,7 @@
 //! `wgpu`, `backends` and `threads` are those of `wgpu-cast`, on by default. Without `wgpu`, models cannot be run;
 //! everything else is there.
 
+mod block_scales;
 #[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
 pub mod blocking;
 mod clamp;
@@ -66,6 +67,7 @@ mod text;
 mod transpose;
 mod wire;
 
+pub use block_scales::block_scales;
 pub use error::{FileCause, FileError, FileFault};
 #[cfg(any(unix, windows))]
 pub use input::InputFile;

@@ -26,7 +26,7 @@ pub enum Part {
     Copy(SourceRange),
     /// The elements of a tensor, cast.
     Cast(TensorCast),
-    /// The codes of a tensor with scales: multiplied, and cast.
+    /// The codes of a tensor with scales: multiplied, and cast. Or weights: divided by scales, and cast.
     Scaled(Box<ScaledCast>),
     /// The codes of a tensor as they are, but stored in another way or in another order.
     Codes(TensorCodes),

@@ -25,6 +25,9 @@ pub type CastScaledPiece<'a> =
 /// the cast of [`cpu::cast_scaled`]. A scale that is no finite number is an error while the output is made. A scale of 0
 /// and a negative one are numbers like others.
 ///
+/// It is also a matrix of weights that are divided by scales, rounded once to FLOAT, and then cast to codes, if the function
+/// that casts is [`cpu::cast_divided_counted`]. [`block_scales`](super::block_scales) computes such scales.
+///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, cpu};
 /// use wgpu_cast_files::{self as files, FilePlan, Part, ScaleTensor, ScaledCast, StreamSettings, TensorCast, TensorStorage};
@@ -153,8 +156,13 @@ impl ScaledCast {
     }
 
     /// The number of scales of a row of blocks.
-    fn scales_of_row(&self) -> u64 {
+    pub(super) fn scales_of_row(&self) -> u64 {
         self.columns.div_ceil(self.block[1].max(1))
+    }
+
+    /// The number of blocks. [`check`](Self::check) finds one that overflows.
+    pub(super) fn blocks(&self) -> u64 {
+        self.rows().div_ceil(self.block[0].max(1)).saturating_mul(self.scales_of_row())
     }
 
     /// The memory in bytes for scales, zero points and what is read of transposed codes, for `elements` elements that

@@ -35,8 +35,8 @@ pub struct StreamSettings {
     /// if one of them is clamped.
     ///
     /// It does not bound what the plan and its caller hold: headers and other [`Part::Bytes`], the structure of an ONNX
-    /// model, values that were decoded for a plan ([`ModelPlan::decoded`](super::ModelPlan::decoded)), and strings, which
-    /// are read as a whole. It does not bound what the caster allocates either.
+    /// model, values that were decoded for a plan ([`ModelPlan::decoded`](super::ModelPlan::decoded)), scales that were
+    /// computed for it ([`block_scales`](super::block_scales)), and strings, which are read as a whole. It does not bound what the caster allocates either.
     pub memory: u64,
     /// The number of bytes of the output that exist already. It is the end of a [`Piece`] that was made from the same
     /// plan with the same `memory`. Nothing before it is read or cast.
@@ -124,7 +124,7 @@ pub fn write(
 }
 
 /// Makes an output as [`write()`], also of a plan with codes that have scales ([`Part::Scaled`]). `scaled` casts them; that
-/// on the CPU is [`cpu::cast_scaled_counted`].
+/// on the CPU is [`cpu::cast_scaled_counted`]. For a plan that quantizes it is [`cpu::cast_divided_counted`].
 ///
 /// # Errors
 /// Those of [`write()`]. [`FileCause::Malformed`] for a scale that is no finite number; it is found when its piece is made.

@@ -84,7 +84,9 @@ use loops::loop_of;
 
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
-pub use scaled::{Scales, cast_scaled, cast_scaled_codes, cast_scaled_codes_counted, cast_scaled_counted};
+pub use scaled::{
+    Scales, cast_divided_counted, cast_scaled, cast_scaled_codes, cast_scaled_codes_counted, cast_scaled_counted,
+};
 
 /// The number of elements that are cast before their losses are counted. The elements are then still in the cache.
 const COUNTED: usize = 1 << 13;

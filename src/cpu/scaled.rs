@@ -1,6 +1,7 @@
 //! Casts of elements with scales. They are decoded to FLOAT and multiplied in the first-level cache, by the loops of
 //! casts from and to FLOAT.
 
+mod divide;
 mod multiply;
 mod scales;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use crate::types::spec::CastSpec;
 use multiply::Factors;
 use scales::Rows;
 
+pub use divide::cast_divided_counted;
 pub use scales::Scales;
 
 /// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.

@@ -283,6 +283,11 @@ impl ConvertArgs {
     pub fn product_target(&self, codes: &str, stored: Option<ElementType>) -> Option<ElementType> {
         self.rules.product_target(codes, stored, self.from.plain())
     }
+
+    /// Whether a tensor becomes codes with scales.
+    pub fn quantizes(&self, name: &str, stored: Option<ElementType>, shape: &[u64]) -> bool {
+        self.rules.quantizes(name, stored, shape, self.from.plain())
+    }
 }
 
 impl DeviceArgs {

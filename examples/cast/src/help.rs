@@ -30,6 +30,8 @@ Examples:
         A type for each pattern, and what each tensor lost.
   wgpu-cast convert DeepSeek-V3/ DeepSeek-V3-bf16/ --dequantize --copy-others
         Codes times their scales, as bfloat16, without the scales and quantization_config.
+  wgpu-cast convert Qwen3/ Qwen3-fp8/ --quantize block --copy-others
+        Weights of linear layers as float8 with a scale for each 128 x 128 elements.
   wgpu-cast convert model.onnx small.onnx --to float16
         The weights of a model are stored in float16, and it computes in float as before.
   wgpu-cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types
@@ -52,7 +54,7 @@ pub fn convert() -> String {
 }
 
 const FILES: &str = "\
-Values are cast, not quantized: no scale is computed. What a type cannot hold is counted and printed.
+Values are cast, and no scale is computed without --quantize. What a type cannot hold is counted and printed.
 Values beyond the range of float16, bfloat16 and float become infinite, as ONNX says; with --clamp they
 become the largest finite number, for example in masks of -3.4e38. Infinities and NaN stay.
 
@@ -109,6 +111,19 @@ types and shapes of the tensors and by quantization_config; all else is refused:
   X_packed, X_scale        MXFP4, by 32, and 4- or 8-bit integers (compressed-tensors)
   X_scale, X_scale_2       NVFP4, by 16, times the scale of the tensor (ModelOpt)
   X_packed, X_global_scale NVFP4, by 16, divided by the scale of the tensor (compressed-tensors)
+
+--quantize writes weights as float8e4m3fn with scales of float, which are computed in a first pass: the
+largest magnitude of a block divided by 448, and 1 for zeros. A code is the weight divided by its scale,
+rounded to float, and then cast. NaN and infinity are errors. Weights are float, float16 and bfloat16
+tensors of two axes whose names end with .weight, apart from embeddings, output layers and routers
+(embed_tokens, wte, wpe, word_embeddings, position_embeddings, lm_head, gate, router, shared_expert_gate).
+--map GLOB=float8e4m3fn quantizes others, --except and --map GLOB=keep leave weights as they are. All other
+tensors stay as they are. Scales lie beside their weights, config.json gets a quantization_config (with
+--copy-others), and --dequantize reads all layouts:
+  tensor  X_scale, and the layers in the metadata of the file (ComfyUI)
+  row     X_scale of shape [rows, 1] (compressed-tensors)
+  block   X_scale_inv for each 128 x 128 elements (DeepSeek, Qwen)
+No activation is measured: configurations say that those are quantized while the model runs.
 
 No output may be an input or another output. --in-place lets an output replace the input of which it is
 made, such as a file or a folder that is converted onto itself. Data of a model that another model beside

@@ -2,6 +2,7 @@
 
 #![allow(clippy::ptr_arg, reason = "a vector is an input as it is, a slice only behind a reference")]
 
+mod block_scales;
 mod clamp;
 mod codes;
 mod npy;

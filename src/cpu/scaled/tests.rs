@@ -1,6 +1,8 @@
 //! Compares scaled casts with products in binary64, which holds the product of two FLOATs exactly, bit for bit, on every
 //! instruction set of the processor.
 
+mod divide;
+
 use support::oracle::{Oracle, Round, Rules};
 use support::random::Random;
 

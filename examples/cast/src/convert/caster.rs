@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::ThreadPool;
 use wgpu_cast::cpu::Scales;
 use wgpu_cast::{CastReport, CastSpec, DeviceChoice, Error, LossCounts, Tensor, cpu};
+use wgpu_cast_files::CastScaledPiece;
 
 use crate::args::DeviceArgs;
 use crate::embedded;
@@ -89,18 +90,19 @@ impl Caster {
         cpu::count_losses(spec, source, len)
     }
 
-    /// Casts as [`cpu::cast_scaled_counted`]. Scales are applied on the CPU.
+    /// Casts as `cast`: [`cpu::cast_scaled_counted`] or [`cpu::cast_divided_counted`]. Scales are applied on the CPU.
     ///
     /// # Errors
     /// The cast is not possible.
     pub fn cast_scaled(
         &self,
+        cast: &CastScaledPiece<'_>,
         spec: &CastSpec,
         scales: &Scales<'_>,
         source: &[u8],
         destination: &mut [u8],
     ) -> Result<LossCounts, Error> {
-        let mut cast = || cpu::cast_scaled_counted(spec, scales, source, destination);
+        let mut cast = || cast(spec, scales, source, destination);
         match self {
             Self::Cpu(Some(pool)) => pool.install(cast),
             _ => cast(),

@@ -5,10 +5,12 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use serde_json::Value;
 use wgpu_cast::ElementType;
 
 use super::folder_types::FolderTypes;
 use super::json::members;
+use super::quantize::configuration;
 use crate::failure::Failure;
 
 /// The longest configuration that is read. Longer files, such as vocabularies, are no configurations.
@@ -22,6 +24,9 @@ const FIELDS: [&str; 2] = ["torch_dtype", "dtype"];
 
 /// Fields that say how tensors are quantized. The fields inside them do not name the type of the tensors.
 const QUANTIZATION: [&str; 2] = ["quantization_config", "compression_config"];
+
+/// The file that describes a model.
+const OF_MODEL: &str = "config.json";
 
 /// A file that says how tensors are quantized, and nothing else.
 const OF_SCALES: &str = "hf_quant_config.json";
@@ -78,7 +83,11 @@ pub fn changes(path: &Path, types: &FolderTypes) -> Result<Changes, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
     let mut changes = Changes::default();
     let found = match std::str::from_utf8(&bytes) {
-        Ok(text) => changes.find(text, 0, types, 0).map_err(|error| error.to_string()),
+        Ok(text) => match types.quantized {
+            Some(layout) => changes.tell(path, text, configuration(layout, &types.kept_layers)),
+            None => changes.find(text, 0, types, 0),
+        }
+        .map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     if let Err(what) = found {
@@ -95,6 +104,28 @@ pub fn may_have_weights(path: &Path) -> bool {
 }
 
 impl Changes {
+    /// Adds the configuration of new scales to that of a model. The type of the tensors stays: the model computes in it.
+    fn tell(&mut self, path: &Path, text: &str, told: Value) -> serde_json::Result<()> {
+        let (members, [name, _]) = (members(text)?, QUANTIZATION);
+        if path.file_name().is_none_or(|file| file != OF_MODEL) {
+            return Ok(());
+        }
+        let told = serde_json::to_string_pretty(&told)?.replace('\n', "\n  ");
+        // One that says nothing may be there.
+        let empty = members.iter().find(|(member, _)| member == name);
+        self.edits.push(match (empty, text.find('{')) {
+            (Some((_, value)), _) => {
+                let start = value.get().as_ptr() as usize - text.as_ptr() as usize;
+                (start..start + value.get().len(), told)
+            }
+            (None, start) => {
+                let (start, end) = (start.map_or(0, |brace| brace + 1), if members.is_empty() { "\n" } else { "," });
+                (start..start, format!("\n  {name:?}: {told}{end}"))
+            }
+        });
+        Ok(())
+    }
+
     /// Searches for fields in an object. `start` is its place in the file.
     fn find(&mut self, text: &str, start: usize, types: &FolderTypes, depth: usize) -> serde_json::Result<()> {
         for (name, value) in members(text)? {

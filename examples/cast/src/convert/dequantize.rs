@@ -11,8 +11,7 @@ mod task;
 
 use wgpu_cast::{CastOptions, ElementType};
 use wgpu_cast_files::{
-    Part, SafetensorsEntry, SafetensorsTensor, ScaleTensor, ScaledCast, SecondScale, TensorCast, TensorStorage,
-    ZeroPoints,
+    SafetensorsEntry, SafetensorsTensor, ScaleTensor, ScaledCast, SecondScale, TensorCast, TensorStorage, ZeroPoints,
 };
 
 use super::report::count;
@@ -20,11 +19,12 @@ use super::scales::{Companion, Member, companions, plain_name};
 use crate::text::printable;
 use checks::{check_description, check_method, check_symmetric, format_of, missing, stored_codes, zero_points};
 use formats::{Format, Grain};
-use geometry::{Geometry, geometry};
+use geometry::geometry;
 use input_files::InputFiles;
 use small::number;
 
 pub use config::Config;
+pub use geometry::{Geometry, blocks_of};
 pub use located::{Located, Place};
 
 /// Codes, and the tensors that belong to them.
@@ -141,7 +141,7 @@ impl<'a> Scaled<'a> {
         options: CastOptions,
         files: &mut InputFiles,
     ) -> Result<SafetensorsEntry, String> {
-        let Geometry { shape, matrices, rows, columns, block, transposed } = &self.geometry;
+        let Geometry { shape, rows, columns, block, transposed, .. } = &self.geometry;
         let name = plain_name(&self.codes.name).to_owned();
         let input = files.index_of(&self.scales.file)?;
         let scale_type = match self.scales.tensor.element_type {
@@ -168,41 +168,26 @@ impl<'a> Scaled<'a> {
             None => None,
         };
         let [from, to] = [self.element_type, to].map(TensorStorage::packed);
-        let elements = rows * columns;
-        let of_matrix = |matrix: u64| {
-            let before = from.bytes(matrix * elements).unwrap_or(u64::MAX);
-            let scales = matrix * rows.div_ceil(block[0]) * columns.div_ceil(block[1]);
-            let mut scale = tensor(self.scales, input, scale_type);
-            scale.offset += scales * u64::from(scale_type.bits().unwrap_or(8) / 8);
-            let cast = TensorCast {
-                name: name.clone(),
-                elements,
-                input: 0,
-                offset: self.codes.offset + before,
-                from,
-                to,
-                options,
-                column_major: Vec::new(),
-                clamp: false,
-            };
-            Part::Scaled(Box::new(ScaledCast {
-                cast,
-                columns: *columns,
-                block: *block,
-                scales: scale,
-                second: self.second,
-                zero_points: zero_points.clone().map(|zero_points| match zero_points {
-                    // Those of the matrices follow one another as the scales do; they are bytes.
-                    ZeroPoints::EachScale(mut tensor) => {
-                        tensor.offset += scales;
-                        ZeroPoints::EachScale(tensor)
-                    }
-                    other => other,
-                }),
-                transposed: *transposed,
-            }))
+        let cast = TensorCast {
+            name: name.clone(),
+            elements: rows * columns,
+            input: 0,
+            offset: self.codes.offset,
+            from,
+            to,
+            options,
+            column_major: Vec::new(),
+            clamp: false,
         };
-        let parts = (0..*matrices).map(of_matrix).collect();
-        Ok(SafetensorsEntry { name: name.clone(), element_type: to.element_type, shape: shape.clone(), parts })
+        let parts = self.geometry.parts(&ScaledCast {
+            cast,
+            columns: *columns,
+            block: *block,
+            scales: tensor(self.scales, input, scale_type),
+            second: self.second,
+            zero_points,
+            transposed: *transposed,
+        });
+        Ok(SafetensorsEntry { name, element_type: to.element_type, shape: shape.clone(), parts })
     }
 }

@@ -8,6 +8,7 @@ use wgpu_cast::{ElementType, Kind};
 use super::index::Shards;
 use super::index_output::IndexOutput;
 use super::plan::Task;
+use super::quantize::{Layout, is_matrix, module};
 use super::report::TensorReport;
 use super::scales::{ScaleRole, Scales};
 use crate::args::ConvertArgs;
@@ -20,6 +21,10 @@ pub struct FolderTypes {
     has_products: bool,
     /// Whether some codes keep their scales.
     pub keeps_scales: bool,
+    /// The layout of the weights that get scales, if some do.
+    pub quantized: Option<Layout>,
+    /// The layers whose weights are matrices and get no scales.
+    pub kept_layers: BTreeSet<String>,
 }
 
 impl FolderTypes {
@@ -34,6 +39,15 @@ impl FolderTypes {
     pub fn add_product(&mut self, to: Option<ElementType>) {
         self.add(Some(ElementType::FLOAT), to);
         self.has_products = true;
+    }
+
+    /// Adds a tensor of a conversion in which weights get scales.
+    fn add_weight(&mut self, layout: Layout, name: &str, shape: &[u64], is_quantized: bool) {
+        if is_quantized {
+            (self.quantized, self.is_cast) = (Some(layout), true);
+        } else if is_matrix(name, shape) {
+            self.kept_layers.insert(module(name).to_owned());
+        }
     }
 
     /// Whether there are no codes with scales any more.
@@ -62,13 +76,21 @@ pub fn types_by_folder<'a>(
                 _ => folder.add(tensor.from, tensor.to),
             }
             folder.keeps_scales |= matches!(tensor.role, Some(ScaleRole::ScaledBy(_)));
+            if let Some(layout) = args.rules.quantize {
+                let is_quantized = matches!(tensor.role, Some(ScaleRole::DividedBy(_)));
+                folder.add_weight(layout, &tensor.name, &tensor.shape, is_quantized);
+            }
         }
     }
     for (output, shards) in models {
         let folder = types.entry(output.source.clone()).or_default();
-        let scales = Scales::new(&shards.tensors.iter().cloned().collect(), None);
+        let types = shards.tensors.iter().map(|(name, from, _)| (name.clone(), *from));
+        let scales = Scales::new(&types.collect(), None);
         let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(ScaleRole::is_scale);
-        for (name, from) in shards.tensors.iter().filter(|(name, from)| !is_scale(name, *from)) {
+        for (name, from, shape) in shards.tensors.iter().filter(|(name, from, _)| !is_scale(name, *from)) {
+            if let Some(layout) = args.rules.quantize {
+                folder.add_weight(layout, name, shape, args.quantizes(name, *from, shape));
+            }
             let product = scales.codes_type(name).and_then(|stored| args.product_target(name, stored));
             match product {
                 Some(to) => folder.add_product(Some(to)),

@@ -27,8 +27,8 @@ const PART: &str = ".part-";
 pub struct Shards {
     /// Identifies the shards.
     pub identity: u64,
-    /// The names and the types of the tensors.
-    pub tensors: Vec<(String, Option<ElementType>)>,
+    /// The names, types and shapes of the tensors.
+    pub tensors: Vec<(String, Option<ElementType>, Vec<u64>)>,
 }
 
 /// The index of a sharded model, or of a part of it.
@@ -74,7 +74,7 @@ impl Index {
             let file = SafetensorsFile::read(&input).map_err(|error| format!("the shard {shard}: {error}"))?;
             for tensor in file.tensors() {
                 found.entry(tensor.name.clone()).or_default().push(shard);
-                tensors.push((tensor.name.clone(), tensor.element_type));
+                tensors.push((tensor.name.clone(), tensor.element_type, tensor.shape.clone()));
             }
             checksum_ends(&input).map_err(|error| format!("the shard {shard}: {error}"))?.hash(&mut identity);
         }

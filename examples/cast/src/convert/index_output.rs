@@ -106,8 +106,8 @@ impl IndexOutput {
         let files: Vec<_> = self.shards.iter().map(|shard| self.source.join(shard).display().to_string()).collect();
         let bytes = tensors.iter().filter(|tensor| files.contains(&tensor.file)).map(|tensor| tensor.bytes[1]);
         self.index.content["metadata"]["total_size"] = report::sum(bytes).into();
-        if args.rules.dequantize {
-            // Scales are not there any more, and packed codes had other names.
+        if args.rules.dequantize || args.rules.quantize.is_some() {
+            // Scales are not there any more, and packed codes had other names. Or weights have scales now.
             self.index.weights = self.weights(tensors);
         }
         if self.part.is_some() {

@@ -22,6 +22,7 @@ mod options;
 mod patterns;
 mod plan;
 mod plot;
+mod quantize;
 mod refusals;
 mod report;
 mod request;
@@ -260,6 +261,7 @@ fn check_scales(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
     match (scaled.first(), args.rules.ignore_scales) {
         (Some(first), false) => Err(scales::refuse(first, scaled.len())),
         _ if args.rules.dequantize => check_dequantized(tasks, args),
+        _ if args.rules.quantize.is_some() => check_quantized(tasks, args),
         (None, true) if args.part.is_none() => {
             Err(Failure::Usage("--ignore-scales: no tensor that is cast has a scale".to_owned()))
         }
@@ -273,6 +275,19 @@ fn check_dequantized(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> 
     match tensors.any(|tensor| matches!(tensor.role, Some(ScaleRole::Applied(_)))) || args.part.is_some() {
         true => Ok(()),
         false => Err(Failure::Usage("--dequantize: no tensor that the rules choose has a scale".to_owned())),
+    }
+}
+
+/// Refuses `--quantize` if no tensor gets a scale. Other parts of a model may have weights.
+fn check_quantized(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
+    let mut tensors = tasks.iter().flat_map(|task| &task.tensors);
+    match tensors.any(|tensor| matches!(tensor.role, Some(ScaleRole::DividedBy(_)))) || args.part.is_some() {
+        true => Ok(()),
+        false => Err(Failure::Usage(
+            "--quantize: no tensor that the rules choose is the weight of a linear layer (--map GLOB=float8e4m3fn names \
+             others)"
+                .to_owned(),
+        )),
     }
 }
 

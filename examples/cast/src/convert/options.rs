@@ -5,6 +5,7 @@ use wgpu_cast::ElementType;
 
 use super::inputs::Pair;
 use super::plan::Task;
+use super::quantize;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
@@ -30,7 +31,7 @@ struct Rule {
 const BY_NAME: &str = "chooses among the tensors of .safetensors, .npz and .onnx files, and this format has one";
 const FOR_MODELS: &str = "is for ONNX models";
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule::of_names("--only", |args| !args.rules.only.is_empty()),
     Rule::of_names("--except", |args| !args.rules.except.is_empty()),
     Rule::of_names("--map", |args| !args.rules.map.is_empty()),
@@ -53,6 +54,13 @@ const RULES: [Rule; 10] = [
         is_given: |args| args.rules.dequantize,
         is_for: |format| matches!(format, FileFormat::Safetensors),
         inputs: Inputs::Some,
+        what: "is for .safetensors files",
+    },
+    Rule {
+        option: "--quantize",
+        is_given: |args| args.rules.quantize.is_some(),
+        is_for: |format| matches!(format, FileFormat::Safetensors),
+        inputs: Inputs::All,
         what: "is for .safetensors files",
     },
     Rule::of_models("--graph", |args| args.graph),
@@ -97,6 +105,16 @@ pub fn check_formats(pairs: &[Pair], elsewhere: &[FileFormat], args: &ConvertArg
     }
     if args.rules.dequantize && args.device.names_gpu() {
         return Err(Failure::Usage("--dequantize: scales are applied on the CPU, not on a GPU".to_owned()));
+    }
+    if args.rules.quantize.is_some() && args.device.names_gpu() {
+        return Err(Failure::Usage("--quantize: scales are computed on the CPU, not on a GPU".to_owned()));
+    }
+    match args.rules.to {
+        Some(to) if args.rules.quantize.is_some() && to != quantize::CODES => {
+            let what = format!("readers expect codes of {}, not of {to}", quantize::CODES);
+            return Err(Failure::Usage(format!("--quantize: {what} (--map GLOB=TYPE casts without scales)")));
+        }
+        _ => {}
     }
     for (is_given, option) in [(args.strict, "--strict"), (args.stats, "--stats")] {
         if args.dry_run && is_given {

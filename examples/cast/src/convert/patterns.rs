@@ -36,7 +36,7 @@ pub fn check(
     if !elsewhere.is_empty() {
         return Ok(());
     }
-    let tensors: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).collect();
+    let tensors: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).filter(|tensor| tensor.is_stored()).collect();
     let mut names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
     if args.part.is_some() {
         // Codes of some layouts have other names than the tensors that they become.
@@ -87,14 +87,17 @@ fn check_types(pattern: &Pattern, tensors: &[&TensorReport], args: &ConvertArgs)
             args.from.named(&tensor.name).is_some()
                 || args.from.plain().map_or(matches!(from.kind(), Kind::Float(_)), |plain| plain == from)
         });
-        let is_product = matches!(tensor.role, Some(ScaleRole::Applied(_)));
-        args.rules.maps(&tensor.name) || is_product || (of_type && !is_scale)
+        let has_scale = matches!(tensor.role, Some(ScaleRole::Applied(_) | ScaleRole::DividedBy(_)));
+        args.rules.maps(&tensor.name) || has_scale || (of_type && !is_scale && args.rules.quantize.is_none())
     };
     let matching: Vec<_> = tensors.iter().filter(|tensor| pattern.matches(&tensor.name)).collect();
     match matching.first() {
         Some(first) if !matching.iter().any(is_meant) => {
             let (name, from, pattern) = (first.shown_name(), first.source_name(), shown(pattern));
-            let what = format!("--to does not apply to {name}, which is {from}");
+            let what = match args.rules.quantize {
+                None => format!("--to does not apply to {name}, which is {from}"),
+                Some(_) => format!("--quantize does not apply to {name}, which is no weight of a linear layer"),
+            };
             Err(Failure::Usage(format!("--only {pattern}: {what} (--map GLOB=TYPE casts any tensor)")))
         }
         _ => Ok(()),

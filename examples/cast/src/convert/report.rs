@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wgpu_cast::{ElementType, LossCounts};
-use wgpu_cast_files::{CastLoss, SafetensorsTensor};
+use wgpu_cast_files::{CastLoss, SafetensorsEntry, SafetensorsTensor};
 
 use super::scales::ScaleRole;
 use crate::failure::Failure;
@@ -68,6 +68,27 @@ impl TensorReport {
         }
     }
 
+    /// The scale of a weight, which the input does not have.
+    pub fn of_scale(file: &str, scale: &SafetensorsEntry, weight: &str) -> Self {
+        let elements = count(&scale.shape);
+        Self {
+            file: file.to_owned(),
+            name: scale.name.clone(),
+            shape: scale.shape.clone(),
+            from: Some(scale.element_type),
+            dtype: None,
+            to: None,
+            bytes: [0, scale.element_type.packed_bytes(elements).unwrap_or(0)],
+            role: Some(ScaleRole::Computed(weight.to_owned())),
+            lost: CastLoss::default(),
+        }
+    }
+
+    /// Whether the input has the tensor.
+    pub fn is_stored(&self) -> bool {
+        !matches!(self.role, Some(ScaleRole::Computed(_)))
+    }
+
     /// The number of elements.
     pub fn elements(&self) -> u64 {
         count(&self.shape)
@@ -123,6 +144,11 @@ impl TensorReport {
                 fields["scale_of"] = json!(codes);
                 fields["to"] = Value::Null;
             }
+            Some(ScaleRole::DividedBy(scale)) => fields["divided_by"] = json!(scale),
+            Some(ScaleRole::Computed(weight)) => {
+                fields["scale_of"] = json!(weight);
+                fields["from"] = Value::Null;
+            }
             None => {}
         }
         fields
@@ -135,7 +161,10 @@ impl TensorReport {
         let role = self.role.as_ref().map_or(String::new(), |role| format!(", {}", role.text()));
         match self.to {
             Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}{role}", self.shown_name()),
-            None => format!("{} [{shape}]: {from}, {before}{role}", self.shown_name()),
+            None => {
+                let bytes = if self.is_stored() { before } else { after };
+                format!("{} [{shape}]: {from}, {bytes}{role}", self.shown_name())
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use clap::Args;
 use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
 
+use super::quantize::{self, Layout};
 use super::scales::plain_name;
 use crate::types::{ANY_TYPE, any_type};
 
@@ -84,7 +85,7 @@ pub enum Wanted {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Rules {
     /// Element type to cast to. In files of several tensors, only floats are cast to it
-    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present_any = ["map", "dequantize"])]
+    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present_any = ["map", "dequantize", "quantize"])]
     pub to: Option<ElementType>,
     /// Apply --to only to tensors whose names match; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
@@ -107,6 +108,10 @@ pub struct Rules {
     /// write neither scales nor quantization_config
     #[arg(long, conflicts_with = "ignore_scales")]
     pub dequantize: bool,
+    /// Checkpoints in .safetensors: write weights of linear layers as --to [default: float8e4m3fn] with a scale for each
+    /// tensor, row or block, and quantization_config; all else stays as it is
+    #[arg(long, value_enum, value_name = "tensor|row|block", hide_possible_values = true, conflicts_with_all = ["ignore_scales", "dequantize"])]
+    pub quantize: Option<Layout>,
 }
 
 impl Rules {
@@ -117,17 +122,17 @@ impl Rules {
         let map: Vec<_> = self.map.iter().map(|map| (map.pattern.text(), name(map.to))).collect();
         let [only, except] = [&self.only, &self.except].map(|list| patterns(list));
         let flags = [self.clamp, self.ignore_scales, self.dequantize];
-        format!("{} {only:?} {except:?} {map:?} {flags:?}", name(self.to))
+        format!("{} {only:?} {except:?} {map:?} {flags:?} {:?}", name(self.to), self.quantize)
     }
 
     /// The type to which a tensor is cast; `None` if it stays as it is, also if it has the type already. Integers and
     /// BOOL are cast only in two cases: a mapping says so, or `only_from` names their type. With `only_from`, `to`
-    /// applies only to that type.
+    /// applies only to that type. With `quantize`, `to` applies only to weights.
     pub fn target(&self, name: &str, from: ElementType, only_from: Option<ElementType>) -> Option<ElementType> {
         let is_meant = only_from.map_or(matches!(from.kind(), Kind::Float(_)), |only| only == from);
         let to = match self.wanted(name) {
             Wanted::Mapped(to) => Some(to),
-            Wanted::Listed { to, .. } => Some(to).filter(|_| is_meant),
+            Wanted::Listed { to, .. } => Some(to).filter(|_| is_meant && self.quantize.is_none()),
             Wanted::Kept => None,
         };
         to.filter(|&to| to != from)
@@ -153,6 +158,24 @@ impl Rules {
         }
     }
 
+    /// Whether a tensor becomes codes with scales: a weight that `--to` chooses, or one that a mapping names.
+    pub fn quantizes(
+        &self,
+        name: &str,
+        stored: Option<ElementType>,
+        shape: &[u64],
+        only_from: Option<ElementType>,
+    ) -> bool {
+        self.quantize.is_some()
+            && match self.wanted(name) {
+                Wanted::Mapped(to) => to == quantize::CODES && stored != Some(to),
+                Wanted::Listed { .. } => {
+                    quantize::is_weight(name, stored, shape) && only_from.is_none_or(|only| stored == Some(only))
+                }
+                Wanted::Kept => false,
+            }
+    }
+
     /// Whether a mapping gives a type to the tensor.
     pub fn maps(&self, name: &str) -> bool {
         matches!(self.wanted(name), Wanted::Mapped(_))
@@ -166,7 +189,7 @@ impl Rules {
         let listed = self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(name));
         let excepted = self.except.iter().any(|pattern| pattern.matches(name));
         let by_its_name = self.only.iter().any(|pattern| pattern.text() == name);
-        match self.to {
+        match self.to.or(self.quantize.map(|_| quantize::CODES)) {
             Some(to) if listed && !excepted => Wanted::Listed { to, by_its_name },
             _ => Wanted::Kept,
         }

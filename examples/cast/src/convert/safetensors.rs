@@ -22,6 +22,9 @@ impl Task {
         if args.rules.dequantize {
             return Self::dequantized(pair, args, models);
         }
+        if let Some(layout) = args.rules.quantize {
+            return Self::quantized(pair, layout, args, models);
+        }
         let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);

@@ -127,6 +127,10 @@ pub enum ScaleRole {
     /// The scale of these codes, or another tensor that belongs to them. The output has no such tensor, because the codes
     /// are multiplied.
     Dropped(String),
+    /// A weight that is divided by this scale.
+    DividedBy(String),
+    /// The scale that is computed for this weight. The input has no such tensor.
+    Computed(String),
 }
 
 /// The scales of a model.
@@ -212,7 +216,7 @@ impl Scales {
 impl ScaleRole {
     /// Whether the tensor is a scale, or another tensor that belongs to codes.
     pub fn is_scale(&self) -> bool {
-        matches!(self, Self::ScaleOf(_) | Self::Dropped(_))
+        matches!(self, Self::ScaleOf(_) | Self::Dropped(_) | Self::Computed(_))
     }
 
     /// The text about the role, after a tensor in a list.
@@ -223,6 +227,8 @@ impl ScaleRole {
             Self::ScaleOf(codes) => format!("the scale of {}", printable(codes)),
             Self::Applied(scale) => format!("multiplied by {}", printable(scale)),
             Self::Dropped(codes) => format!("the scale of {}, not written", printable(codes)),
+            Self::DividedBy(scale) => format!("divided by {}", printable(scale)),
+            Self::Computed(codes) => format!("the scale of {}, computed", printable(codes)),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use wgpu_cast::cpu;
 use wgpu_cast_files::{
     self as files, CastLoss, CastPiece, CastScaledPiece, FileCause, FileError, FilePlan, FinishedPiece, ReadAt,
     StreamSettings,
@@ -328,9 +329,15 @@ impl<'a> Writer<'a> {
         put: &mut dyn FnMut(&FinishedPiece<'_>) -> io::Result<()>,
     ) -> Result<(), FileError> {
         let cast: &CastPiece<'_> = &|spec, source, len, destination| self.caster.cast(spec, source, len, destination);
+        let quantizes = self.args.rules.quantize.is_some();
+        let operation: &CastScaledPiece<'_> =
+            if quantizes { &cpu::cast_divided_counted } else { &cpu::cast_scaled_counted };
         let scaled: &CastScaledPiece<'_> =
-            &|spec, scales, source, destination| self.caster.cast_scaled(spec, scales, source, destination);
-        files::write_scaled(plan, inputs, &self.settings(start), cast, scaled, &mut |made| {
+            &|spec, scales, source, destination| self.caster.cast_scaled(operation, spec, scales, source, destination);
+        let computed = if quantizes { files::block_scales(plan, inputs)? } else { Vec::new() };
+        let computed: Option<&dyn ReadAt> = if quantizes { Some(&computed) } else { None };
+        let inputs: Vec<_> = inputs.iter().copied().chain(computed).collect();
+        files::write_scaled(plan, &inputs, &self.settings(start), cast, scaled, &mut |made| {
             add(lost, made.losses);
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
             embedded::may_go_on()?;

@@ -23,6 +23,8 @@ fn examples_come_before_the_options_and_work() {
     folder.write("Llama/tokenizer.txt", "x");
     let scaled = crate::dequantize::pair(&[2, 2], "F32", &[1, 1], &floats(&[2.0]));
     folder.write("DeepSeek-V3/model.safetensors", scaled);
+    let weight = ("a.weight", "F32", &[2u64, 1][..], &floats(&[1.0, 2.0])[..]);
+    folder.write("Qwen3/model.safetensors", checkpoint(&[weight]));
     let value = |name: &str| [field(1, name.as_bytes()), field(2, &field(1, &[8, 1, 18, 0]))].concat();
     let tensor = [vec![8, 1, 16, 1], field(8, b"w"), field(9, &floats(&[1.0]))].concat();
     let node = [field(1, b"x"), field(1, b"w"), field(2, b"y"), field(4, b"Add")].concat();

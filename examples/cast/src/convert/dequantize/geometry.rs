@@ -1,5 +1,8 @@
 //! Which elements of a tensor share a scale: by the shapes of codes and scales.
 
+use wgpu_cast::ElementType;
+use wgpu_cast_files::{Part, ScaledCast, ZeroPoints};
+
 use super::config::{Config, Weights};
 use super::formats::{Format, Grain};
 use crate::convert::report::count;
@@ -32,7 +35,7 @@ impl Geometry {
     }
 
     /// The last two axes in blocks.
-    fn of_blocks(shape: &Shape, block: [u64; 2]) -> Option<Self> {
+    pub fn of_blocks(shape: &Shape, block: [u64; 2]) -> Option<Self> {
         let (&[rows, columns], outer) = shape.split_last_chunk::<2>().map(|(outer, last)| (last, outer))?;
         let matrices = count(outer);
         let block = [block[0].min(rows.max(1)), block[1]];
@@ -46,10 +49,31 @@ impl Geometry {
         let rows = count(shape).checked_div(length).unwrap_or(0);
         Self { shape: shape.to_vec(), matrices: 1, rows, columns: length, block: [1, length.max(1)], transposed: false }
     }
+
+    /// The number of scales of a matrix.
+    pub fn scales(&self) -> u64 {
+        self.rows.div_ceil(self.block[0]) * self.columns.div_ceil(self.block[1])
+    }
+
+    /// The casts of all matrices, which follow one another as their scales do. `first` is that of the first matrix.
+    pub fn parts(&self, first: &ScaledCast) -> Vec<Part> {
+        let bits = |element_type: ElementType| u64::from(element_type.bits().unwrap_or(8));
+        let of_matrix = |matrix: u64| {
+            let (mut part, scales) = (first.clone(), matrix * self.scales());
+            part.cast.offset += first.cast.from.bytes(matrix * first.cast.elements).unwrap_or(u64::MAX);
+            part.scales.offset += scales * bits(first.scales.element_type) / 8;
+            // They are bytes.
+            if let Some(ZeroPoints::EachScale(tensor)) = &mut part.zero_points {
+                tensor.offset += scales;
+            }
+            Part::Scaled(Box::new(part))
+        };
+        (0..self.matrices).map(of_matrix).collect()
+    }
 }
 
 /// The shape of the scales of these blocks.
-fn blocks_of(shape: &Shape, block: [u64; 2]) -> Option<Vec<u64>> {
+pub fn blocks_of(shape: &Shape, block: [u64; 2]) -> Option<Vec<u64>> {
     let (outer, last) = shape.split_last_chunk::<2>()?;
     let last = [0, 1].map(|axis| last[axis].div_ceil(block[axis]));
     Some([outer, &last].concat())

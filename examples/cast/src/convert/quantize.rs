@@ -1,0 +1,15 @@
+//! Weights become codes with scales: `--quantize`.
+
+mod config;
+mod layout;
+mod task;
+mod weights;
+
+use wgpu_cast::ElementType;
+
+pub use config::configuration;
+pub use layout::Layout;
+pub use weights::{is_matrix, is_weight, module};
+
+/// The type of the codes. Readers of these layouts know no other one.
+pub const CODES: ElementType = ElementType::FLOAT8E4M3FN;

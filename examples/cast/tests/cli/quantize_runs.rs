@@ -1,0 +1,94 @@
+//! `convert --quantize`: parts of a model, pipes, and runs that were interrupted.
+
+use crate::convert::checkpoint;
+use crate::dequantize::{made, tensors_of};
+use crate::quantize::{LAYOUTS, OPTIONS, copy, expected};
+use crate::tool::{Folder, binary};
+
+/// The configuration lists layers of the other part, too.
+#[test]
+fn parts_join_to_the_bytes_of_one_run() {
+    for (layout, _) in LAYOUTS {
+        let folder = Folder::new();
+        copy(&folder);
+        let whole = folder.cast(&format!("convert m whole --quantize {layout} {OPTIONS}"));
+        assert_eq!(whole.status, Some(0), "{}", whole.stderr);
+        for part in ["1/2", "2/2"] {
+            let outcome = folder.cast(&format!("convert m out --quantize {layout} {OPTIONS} --part {part}"));
+            assert_eq!(outcome.status, Some(0), "{part}: {}", outcome.stderr);
+        }
+        let outcome = folder.cast("merge-index out");
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        assert_eq!(folder.entries("out"), folder.entries("whole"));
+        for file in folder.entries("out") {
+            assert!(folder.read(&format!("out/{file}")) == folder.read(&format!("whole/{file}")), "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_model_is_converted_in_place_and_from_a_pipe() {
+    let folder = Folder::new();
+    copy(&folder);
+    let outcome = folder.cast(&format!("convert m m --quantize block {OPTIONS} --in-place"));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(made(&folder, "m"), expected("block"));
+    assert_eq!(folder.cast("info m/model.safetensors.index.json").status, Some(0));
+
+    copy(&folder);
+    let line = "convert - out.safetensors --in-format safetensors --quantize row";
+    let outcome = folder.cast_from("m/model-00001-of-00002.safetensors", line);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let found = tensors_of(&folder.read("out.safetensors"));
+    let expected = expected("row");
+    assert_eq!(found.len(), 5);
+    assert!(found.iter().all(|tensor| expected.contains(tensor)));
+}
+
+/// A conversion that ended at its second shard goes on there.
+#[test]
+fn interrupted_conversions_are_continued() {
+    let folder = Folder::new();
+    copy(&folder);
+    let line = format!("convert m out --quantize row {OPTIONS} --resume");
+    let blocked = folder.path().join("out/model-00002-of-00002.safetensors.cast-partial");
+    std::fs::create_dir_all(&blocked).expect("a folder");
+    assert_eq!(folder.cast(&line).status, Some(1));
+    std::fs::remove_dir(&blocked).expect("a folder");
+    let first = folder.path().join("out/model-00001-of-00002.safetensors");
+    let before = std::fs::metadata(&first).and_then(|file| file.modified()).expect("a file");
+    let outcome = folder.cast(&line);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.line().contains(" of it were there already; "), "{}", outcome.stderr);
+    assert_eq!(std::fs::metadata(&first).and_then(|file| file.modified()).expect("a file"), before);
+    assert_eq!(made(&folder, "out"), expected("row"));
+}
+
+/// SIGKILL while codes are written, in each layout.
+#[test]
+#[cfg(unix)]
+fn a_killed_conversion_is_continued() {
+    use std::process::{Command, Stdio};
+    let folder = Folder::new();
+    let code = |at: u32| ((at.wrapping_mul(0x9e37_79b9) >> 17) as u16 & 0xbfff).to_le_bytes();
+    let elements: Vec<u8> = (0..1 << 20).flat_map(code).collect();
+    folder.write("a.safetensors", checkpoint(&[("a.weight", "BF16", &[1 << 10, 1 << 10], &elements)]));
+    for (layout, _) in LAYOUTS {
+        let whole = folder.convert(&format!("a.safetensors out.safetensors --quantize {layout}"));
+        let line = format!("convert a.safetensors {layout}.safetensors --quantize {layout} --resume --memory 1MiB");
+        let mut command = Command::new(binary());
+        command.args(line.split_whitespace()).current_dir(folder.path()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the binary runs");
+        // Pieces are there when the journal is, which follows the bytes of the output.
+        let partial = folder.path().join(format!("{layout}.safetensors.cast-partial"));
+        let has_pieces = || std::fs::metadata(&partial).is_ok_and(|file| file.len() > whole.len() as u64 + 300);
+        while !has_pieces() && child.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().expect("a process");
+        child.wait().expect("a process");
+        let outcome = folder.cast(&line);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        assert!(folder.read(&format!("{layout}.safetensors")) == whole, "{layout}");
+    }
+}
