@@ -84,7 +84,7 @@ pub fn changes(path: &Path, types: &FolderTypes) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
     let found = match std::str::from_utf8(&bytes) {
         Ok(text) => match types.quantized {
-            Some(layout) => changes.tell(path, text, configuration(layout, &types.kept_layers)),
+            Some(layout) => changes.tell(path, text, &configuration(layout, &types.kept_layers)),
             None => changes.find(text, 0, types, 0),
         }
         .map_err(|error| error.to_string()),
@@ -105,12 +105,12 @@ pub fn may_have_weights(path: &Path) -> bool {
 
 impl Changes {
     /// Adds the configuration of new scales to that of a model. The type of the tensors stays: the model computes in it.
-    fn tell(&mut self, path: &Path, text: &str, told: Value) -> serde_json::Result<()> {
+    fn tell(&mut self, path: &Path, text: &str, told: &Value) -> serde_json::Result<()> {
         let (members, [name, _]) = (members(text)?, QUANTIZATION);
         if path.file_name().is_none_or(|file| file != OF_MODEL) {
             return Ok(());
         }
-        let told = serde_json::to_string_pretty(&told)?.replace('\n', "\n  ");
+        let told = serde_json::to_string_pretty(told)?.replace('\n', "\n  ");
         // One that says nothing may be there.
         let empty = members.iter().find(|(member, _)| member == name);
         self.edits.push(match (empty, text.find('{')) {

@@ -10,7 +10,7 @@ use super::layout::{BLOCK, Layout};
 /// while the model runs, so that nothing is calibrated.
 pub fn configuration(layout: Layout, kept: &BTreeSet<String>) -> Value {
     match layout {
-        // deepseek-ai/DeepSeek-V3, config.json; the last field: Qwen/Qwen3-30B-A3B-FP8.
+        // deepseek-ai/DeepSeek-V3, config.json. huggingface/transformers, finegrained_fp8.py, reads modules_to_not_convert.
         Layout::Block => json!({
             "activation_scheme": "dynamic",
             "fmt": "e4m3",
@@ -18,7 +18,8 @@ pub fn configuration(layout: Layout, kept: &BTreeSet<String>) -> Value {
             "quant_method": "fp8",
             "weight_block_size": BLOCK,
         }),
-        // vllm-project/compressed-tensors, src/compressed_tensors/quantization/quant_scheme.py: FP8_DYNAMIC.
+        // vllm-project/compressed-tensors, src/compressed_tensors/quantization/quant_scheme.py: FP8_DYNAMIC, and FP8 with
+        // dynamic activations.
         Layout::Row => compressed("channel", "token", kept),
         Layout::Tensor => compressed("tensor", "tensor", kept),
     }

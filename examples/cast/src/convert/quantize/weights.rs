@@ -11,15 +11,15 @@ const WEIGHT: &str = ".weight";
 /// Layers whose weights are matrices and stay as they are in published checkpoints: readers expect no scales there. These are
 /// the last parts of their names.
 const KEPT: [&str; 9] = [
-    // Output layers: RedHatAI's checkpoints for compressed-tensors have the `ignore` lm_head; deepseek-ai/DeepSeek-V3.
+    // Output layers: `ignore` in the recipes of vllm-project/llm-compressor; deepseek-ai/DeepSeek-V3.
     "lm_head",
-    // Embeddings, which are no linear layers: Llama, Qwen, DeepSeek; GPT-2; BLOOM; DeepSeek's own names.
+    // Embeddings, which are no linear layers: Llama, Qwen and DeepSeek; GPT-2; BLOOM and BERT.
     "embed_tokens",
     "wte",
     "wpe",
     "word_embeddings",
     "position_embeddings",
-    // Routers of experts: `modules_to_not_convert` of Qwen/Qwen3-30B-A3B-FP8; deepseek-ai/DeepSeek-V3.
+    // Routers of experts: `ignore` in the recipes of vllm-project/llm-compressor for Qwen; deepseek-ai/DeepSeek-V3.
     "gate",
     "router",
     "shared_expert_gate",
