@@ -38,12 +38,6 @@ fn models_that_do_not_fit_are_refused() {
                 .to_owned(),
         ),
         (
-            with(&[("l.empty", "F32", &[2, 0], &[])]),
-            "--map l.empty=f8e4m3",
-            "m/a.safetensors: l.empty: it has the shape [2, 0], and scales are for two axes or more with elements"
-                .to_owned(),
-        ),
-        (
             with(&[("l.ids", "I32", &[2, 2], &four)]),
             "--map l.ids=f8e4m3",
             "m/a.safetensors: l.ids: it is int32, and only float, float16 and bfloat16 get scales".to_owned(),
@@ -56,6 +50,26 @@ fn models_that_do_not_fit_are_refused() {
         assert_eq!((outcome.status, outcome.line()), (Some(1), &*format!("wgpu-cast: {expected}")));
         assert_eq!(folder.names(), ["m"]);
     }
+    for layout in ["tensor", "row", "block"] {
+        for shape in [[2, 0], [0, 2]] {
+            let folder = Folder::new();
+            folder.write("a.safetensors", with(&[("l.empty", "F32", &shape, &[])]));
+            let line = format!("convert a.safetensors out.safetensors --quantize {layout} --map l.empty=f8e4m3");
+            let message = format!(
+                "wgpu-cast: a.safetensors: l.empty: it has the shape {shape:?}, and scales are for two axes or more with \
+                 elements"
+            );
+            let outcome = folder.cast(&line);
+            assert_eq!((outcome.status, outcome.line()), (Some(1), &*message));
+        }
+    }
+    // Rows of 128 x 128 that do not divide a matrix: a part of the plan for each.
+    let folder = Folder::new();
+    let many = vec![0; 2 * 65_537 * 129];
+    folder.write("a.safetensors", checkpoint(&[("l.experts", "F16", &[65_537, 129, 1], &many)]));
+    let outcome = folder.cast("convert a.safetensors out.safetensors --quantize block --map l.experts=f8e4m3");
+    let message = "wgpu-cast: a.safetensors: l.experts: 65537 matrices are more than 65536";
+    assert_eq!((outcome.status, outcome.line()), (Some(1), message));
     let folder = Folder::new();
     folder.write("m/a.safetensors", with(&[]));
     folder.write("m/config.json", r#"{"quantization_config": {"quant_method": "gptq"}}"#);
@@ -109,6 +123,10 @@ fn options_that_do_not_fit_are_refused() {
         let message = format!("wgpu-cast: the argument '--quantize <tensor|row|block>' cannot be used with '{other}'");
         assert_eq!((outcome.status, first), (Some(2), Some(&*message)));
     }
+    let outcome = folder.cast("convert a.safetensors out.safetensors --quantize channel");
+    let message = "wgpu-cast: invalid value 'channel' for '--quantize <tensor|row|block>' [possible values: tensor, row, \
+                   block]";
+    assert_eq!((outcome.status, outcome.stderr.lines().next()), (Some(2), Some(message)));
     assert_eq!(folder.names(), ["a.npy", "a.safetensors", "m"]);
 }
 

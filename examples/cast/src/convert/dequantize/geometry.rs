@@ -50,6 +50,17 @@ impl Geometry {
         Self { shape: shape.to_vec(), matrices: 1, rows, columns: length, block: [1, length.max(1)], transposed: false }
     }
 
+    /// Refuses a tensor of too many matrices.
+    ///
+    /// # Errors
+    /// The text has both numbers.
+    pub fn checked(self) -> Result<Self, String> {
+        match self.matrices {
+            many if many > MOST_MATRICES => Err(format!("{many} matrices are more than {MOST_MATRICES}")),
+            _ => Ok(self),
+        }
+    }
+
     /// The number of scales of a matrix.
     pub fn scales(&self) -> u64 {
         self.rows.div_ceil(self.block[0]) * self.columns.div_ceil(self.block[1])
@@ -95,11 +106,7 @@ fn row_length(shape: &Shape, scales: &Shape) -> Option<u64> {
 /// # Errors
 /// The shapes do not fit, or the configuration says otherwise. The text says what was expected.
 pub fn geometry(format: &Format, shape: &Shape, scales: &Shape, config: Option<&Config>) -> Result<Geometry, String> {
-    let geometry = of_grain(format, shape, scales, config)?;
-    match geometry.matrices {
-        many if many > MOST_MATRICES => Err(format!("{many} matrices are more than {MOST_MATRICES}")),
-        _ => Ok(geometry),
-    }
+    of_grain(format, shape, scales, config)?.checked()
 }
 
 fn of_grain(format: &Format, shape: &Shape, scales: &Shape, config: Option<&Config>) -> Result<Geometry, String> {

@@ -34,7 +34,7 @@ impl Layout {
         }
     }
 
-    /// The blocks of a weight, which has at least two axes, and the shape of its scales.
+    /// The blocks of a weight, which has at least two axes and no empty one, and the shape of its scales.
     pub fn blocks(self, shape: &[u64]) -> Option<(Geometry, Vec<u64>)> {
         let (&columns, outer) = shape.split_last()?;
         let rows = count(outer);

@@ -117,10 +117,11 @@ fn quantized(
         let stored = tensor.element_type.map_or("complex", |stored| stored.name());
         return Err(format!("it is {stored}, and only float, float16 and bfloat16 get scales"));
     };
-    let blocks = layout.blocks(shape).filter(|_| shape.len() >= 2 && !shape.contains(&0));
-    let Some((geometry, scale_shape)) = blocks else {
+    let is_weight = shape.len() >= 2 && !shape.contains(&0);
+    let Some((geometry, scale_shape)) = is_weight.then(|| layout.blocks(shape)).flatten() else {
         return Err(format!("it has the shape {shape:?}, and scales are for two axes or more with elements"));
     };
+    let geometry = geometry.checked()?;
     let scale = layout.scale_name(name);
     if located.has(&scale) {
         return Err(format!("its scale would be {}, which the model has already", printable(&scale)));
