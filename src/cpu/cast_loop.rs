@@ -114,7 +114,8 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
                 );
             },
         );
-        const { block::<L, T>() }.map(|bytes| blocks * bytes)
+        let [read, written] = const { block::<L, T>() };
+        [blocks * read, blocks * written]
     }
 }
 
