@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use super::code_cast::CodeCast;
+use super::codes::F32_SIGN;
 use super::isa::{Baseline, Instructions, Isa};
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::unpack_bytes;
@@ -36,6 +37,12 @@ impl LossCounter {
     /// Whether a source code is counted.
     pub(crate) fn contains(&self, code: u64) -> bool {
         self.lost.iter().any(|(lost, _)| lost.codes.contains(code))
+    }
+
+    /// Whether no number is counted whose magnitude is 0 or from `least` to `most`. The source is FLOAT.
+    pub(crate) fn keeps(&self, [least, most]: [f32; 2]) -> bool {
+        let apart = |codes: &CodeRange| codes.last < least.to_bits().into() || u64::from(most.to_bits()) < codes.first;
+        self.lost.iter().all(|(lost, _)| lost.codes.mask == (!F32_SIGN).into() && apart(&lost.codes))
     }
 
     /// The losses of `elements` codes.

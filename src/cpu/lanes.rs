@@ -45,6 +45,8 @@ macro_rules! both {
         [{ $(let $x = $x[0];)+ $made }, { $(let $x = $x[1];)+ $made }]
     };
 }
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+pub(crate) use both;
 
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 pub(crate) mod avx2;

@@ -1,23 +1,29 @@
-//! Casts of elements with scales. They are decoded to FLOAT and multiplied in the first-level cache, by the loops of
-//! casts from and to FLOAT.
+//! Casts of elements with scales. Common ones have loops of their own, which multiply in registers. In all others, elements
+//! are decoded to FLOAT and multiplied in the first-level cache, by the loops of casts from and to FLOAT.
 
 mod divide;
 mod multiply;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+mod products;
 mod scales;
 #[cfg(test)]
 mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
+use super::bytes_of;
 use super::cast_loop::CastLoop;
 use super::code_cast::{CodeBits, CodeCast};
-use super::convert::convert_by;
+use super::convert::{CHUNK, convert_by};
 use super::count::LossCounter;
 use super::isa::Isa;
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+use super::lanes::{avx2::Avx2, avx512::Avx512};
 use super::loops::loop_of;
-use super::{bytes_of, non_temporal};
+use super::non_temporal::{self, LINE};
 use crate::bits::float_env::with_default_modes;
 use crate::bits::format::Specials;
+use crate::bits::threads::for_each_chunk;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::{CastFault, Error};
@@ -33,6 +39,9 @@ pub use scales::Scales;
 
 /// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.
 const PIECE: usize = 2048;
+
+/// The elements that a loop in registers gets at a time.
+const REGISTER_PIECE: usize = 8192;
 
 /// FLOATs of a piece, in a whole number of cache lines.
 #[repr(align(64))]
@@ -86,7 +95,7 @@ pub fn cast_scaled_codes(
     destination: &mut [u8],
 ) -> Result<(), Error> {
     let scaled = ScaledCast::new(spec, scales, layouts, [source.len(), destination.len()])?;
-    scaled.convert(Isa::best(), scales, source, destination, |_, _| {});
+    scaled.convert(Isa::best(), scales, source, destination, None);
     Ok(())
 }
 
@@ -116,13 +125,34 @@ pub fn cast_scaled_codes_counted(
     destination: &mut [u8],
 ) -> Result<LossCounts, Error> {
     let scaled = ScaledCast::new(spec, scales, layouts, [source.len(), destination.len()])?;
-    let counter = LossCounter::new(&scaled.encode, Isa::best());
-    let lost = Mutex::new(LossCounts::default());
-    scaled.convert(Isa::best(), scales, source, destination, |numbers, destination| {
-        let counts = counter.count_cast(numbers, destination);
-        *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
-    });
-    Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let counted = Counted::new(&scaled, Isa::best());
+    scaled.convert(Isa::best(), scales, source, destination, Some(&counted));
+    Ok(counted.lost.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What the cast from FLOAT loses.
+struct Counted {
+    counter: LossCounter,
+    /// The least and the greatest magnitude of finite elements, 0 apart, after a zero point is subtracted.
+    elements: [f32; 2],
+    lost: Mutex<LossCounts>,
+}
+
+impl Counted {
+    fn new(cast: &ScaledCast, isa: Isa) -> Self {
+        let counter = LossCounter::new(&cast.encode, isa);
+        Self { counter, elements: magnitudes(cast.decode.conversion.from), lost: Mutex::default() }
+    }
+
+    /// Whether nothing is lost of products with scales of these magnitudes.
+    fn keeps(&self, scales: [f32; 2]) -> bool {
+        self.counter.keeps([0, 1].map(|i| self.elements[i] * scales[i]))
+    }
+
+    fn add(&self, numbers: &[u8], destination: &[u8]) {
+        let counts = self.counter.count_cast(numbers, destination);
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
+    }
 }
 
 /// A cast of scaled elements whose types and lengths were checked.
@@ -132,6 +162,8 @@ struct ScaledCast {
     decode: CodeCast,
     /// From FLOAT to the destination type.
     encode: CodeCast,
+    /// From the destination type to the same type.
+    copy: Conversion,
 }
 
 impl ScaledCast {
@@ -158,24 +190,18 @@ impl ScaledCast {
             return Err(Error::cast(from, to, CastFault::ZeroPoint { index, zero_point }));
         }
         let float = ElementType::FLOAT;
-        let [decode, encode] =
-            [Conversion::new(from, float, &CastOptions::default())?, Conversion::new(float, to, &options)?];
+        let plain = |from, to| Conversion::new(from, to, &CastOptions::default());
+        let [decode, encode, copy] = [plain(from, float)?, Conversion::new(float, to, &options)?, plain(to, to)?];
         Ok(Self {
             elements,
             decode: CodeCast::new(decode, [layouts[0], CodeLayout::Packed]),
             encode: CodeCast::new(encode, [CodeLayout::Packed, layouts[1]]),
+            copy,
         })
     }
 
-    /// Casts the elements. `count` gets the FLOATs and the results of each piece.
-    fn convert(
-        &self,
-        isa: Isa,
-        scales: &Scales<'_>,
-        source: &[u8],
-        destination: &mut [u8],
-        count: impl Fn(&[u8], &[u8]) + Sync,
-    ) {
+    /// Casts the elements.
+    fn convert(&self, isa: Isa, scales: &Scales<'_>, source: &[u8], destination: &mut [u8], counted: Option<&Counted>) {
         if self.elements == 0 {
             return;
         }
@@ -190,11 +216,51 @@ impl ScaledCast {
             to_float: encode.conversion.is_copy(),
             bits: CodeBits([decode.bits()[0], encode.bits()[1]]),
             isa,
+            past_caches: non_temporal::is_faster([source.len(), destination.len()]),
+            counted,
         };
-        let past_caches = non_temporal::is_faster([source.len(), destination.len()]);
+        if let Some(products) = product_loop(isa, scales, &pieces.rows, [decode, encode]) {
+            let copy = loop_of(&self.copy, CodeBits::packed(&self.copy), isa);
+            // Chunks begin where a granule begins, so that they do not begin at a line of the destination.
+            return for_each_chunk(source, destination, pieces.bits.bytes(CHUNK), |chunk, source, destination| {
+                with_default_modes(|| {
+                    pieces.convert_in_registers(&*products, copy, chunk * CHUNK, source, destination)
+                });
+            });
+        }
         convert_by(pieces.bits, self.elements, source, destination, |at, source, destination| {
-            with_default_modes(|| pieces.convert(past_caches, at, source, destination, &count));
+            with_default_modes(|| pieces.convert(at, source, destination));
         });
+    }
+}
+
+/// A loop that decodes, multiplies and encodes in registers.
+trait ProductLoop: Send + Sync {
+    /// Casts the elements of a piece from element `at` on, and returns the least and the greatest magnitude of their scales.
+    /// `None` if a scale gives NaN: then this loop does not serve.
+    fn convert(
+        &self,
+        scales: &Scales<'_>,
+        rows: &Rows,
+        at: usize,
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> Option<[f32; 2]>;
+}
+
+/// The loop in registers of a cast to FLOAT and one from FLOAT; `None` if there is none.
+fn product_loop(
+    isa: Isa,
+    scales: &Scales<'_>,
+    rows: &Rows,
+    [decode, encode]: [&CodeCast; 2],
+) -> Option<Box<dyn ProductLoop>> {
+    match isa {
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx2(simd) => products::new(Avx2(simd), scales, rows, [decode, encode]),
+        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+        Isa::Avx512(simd) => products::new(Avx512(simd), scales, rows, [decode, encode]),
+        _ => None,
     }
 }
 
@@ -212,32 +278,62 @@ struct Pieces<'a> {
     /// The bits of codes of the source and of the destination.
     bits: CodeBits,
     isa: Isa,
+    past_caches: bool,
+    counted: Option<&'a Counted>,
 }
 
 impl Pieces<'_> {
-    /// Casts the elements from `at` on.
-    fn convert(
+    /// Casts the elements from `at` on in registers. `copy` copies results past the caches.
+    fn convert_in_registers(
         &self,
-        past_caches: bool,
+        products: &dyn ProductLoop,
+        copy: &dyn CastLoop,
         mut at: usize,
         source: &[u8],
         destination: &mut [u8],
-        count: impl Fn(&[u8], &[u8]),
     ) {
+        let [read, written] = self.bits.bytes(REGISTER_PIECE);
+        let mut results = if self.past_caches { vec![0; written] } else { Vec::new() };
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            let made = |results: &mut [u8]| {
+                let magnitudes = products.convert(self.scales, &self.rows, at, source, results);
+                magnitudes.is_some_and(|scales| self.counted.is_none_or(|counted| counted.keeps(scales)))
+            };
+            let is_made = if self.past_caches {
+                let results = &mut results[..destination.len()];
+                let is_made = made(results);
+                if is_made {
+                    copy_past_caches(copy, results, destination);
+                }
+                is_made
+            } else {
+                made(destination)
+            };
+            if !is_made {
+                self.convert(at, source, destination);
+            }
+            at += REGISTER_PIECE;
+        }
+    }
+
+    /// Casts the elements from `at` on.
+    fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8]) {
         let (mut numbers, mut factors) = (Numbers([0; 4 * PIECE]), Factors::new());
         let [read, written] = self.bits.bytes(PIECE);
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             // The last byte of the tensor may have bits after the last code.
             let elements = (source.len() * 8 / self.bits.0[0] as usize).min(self.elements - at);
-            if self.to_float && !past_caches {
+            if self.to_float && !self.past_caches {
                 self.products(&mut factors, at, source, destination);
             } else {
                 let numbers = &mut numbers.0[..4 * elements];
                 self.products(&mut factors, at, source, numbers);
                 let [read, written] =
-                    if past_caches { self.encode.convert_past_caches(numbers, destination) } else { [0, 0] };
+                    if self.past_caches { self.encode.convert_past_caches(numbers, destination) } else { [0, 0] };
                 self.encode.convert(&numbers[read..], &mut destination[written..]);
-                count(numbers, destination);
+                if let Some(counted) = self.counted {
+                    counted.add(numbers, destination);
+                }
             }
             at += elements;
         }
@@ -250,9 +346,28 @@ impl Pieces<'_> {
     }
 }
 
+/// Copies results with non-temporal stores, as far as they fill lines of the destination.
+fn copy_past_caches(copy: &dyn CastLoop, results: &[u8], destination: &mut [u8]) {
+    let before = destination.as_ptr().align_offset(LINE).min(destination.len());
+    let [_, after] = copy.convert_past_caches(&results[before..], &mut destination[before..]);
+    let after = before + after;
+    destination[..before].copy_from_slice(&results[..before]);
+    destination[after..].copy_from_slice(&results[after..]);
+}
+
 /// Whether an element of a type can be NaN or infinite.
 fn can_be_nan(from: ElementType) -> bool {
     matches!(from.kind(), Kind::Float(format) if format.specials != Specials::Finite)
+}
+
+/// The least and the greatest magnitude of finite elements, 0 apart, after a zero point is subtracted. The greatest may be
+/// less than this.
+fn magnitudes(from: ElementType) -> [f32; 2] {
+    let power = |exponent: i32| 2f32.powi(exponent);
+    match from.kind() {
+        Kind::Float(format) => [power(1 - (format.bias + format.man_bits) as i32), power(format.max_exponent() + 1)],
+        _ => [1.0, power(from.code_bits() as i32)],
+    }
 }
 
 /// The zero points that elements of a type can have; `None` for types that cannot be scaled.

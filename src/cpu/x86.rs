@@ -111,8 +111,9 @@ impl X86V3 {
             _mm256_sll_epi16 _mm256_sll_epi32 _mm256_sra_epi16 _mm256_sra_epi32 _mm256_srl_epi16 _mm256_srl_epi32;
         (a: __m256i, b: __m256i, mask: __m256i) -> __m256i: _mm256_blendv_epi8;
         (a: __m128i) -> __m256i:
-            _mm256_cvtepi16_epi32 _mm256_cvtepi32_epi64 _mm256_cvtepu32_epi64 _mm256_cvtepu8_epi16 _mm256_cvtepu8_epi32;
-        (a: __m256, b: __m256) -> __m256: _mm256_add_ps;
+            _mm256_cvtepi16_epi32 _mm256_cvtepi32_epi64 _mm256_cvtepi8_epi32 _mm256_cvtepu32_epi64
+            _mm256_cvtepu8_epi16 _mm256_cvtepu8_epi32;
+        (a: __m256, b: __m256) -> __m256: _mm256_add_ps _mm256_mul_ps _mm256_sub_ps;
         (a: __m256i) -> __m256: _mm256_cvtepi32_ps;
         (a: __m256) -> __m256i: _mm256_cvttps_epi32;
         (a: __m128) -> __m256d: _mm256_cvtps_pd;
@@ -124,10 +125,13 @@ impl X86V3 {
         Avx2;
         // The middle quarters change places.
         _mm256_permute4x64_epi64_0213 = _mm256_permute4x64_epi64::<0b11_01_10_00>(a: __m256i) -> __m256i;
+        _mm256_permute4x64_epi64_0202 = _mm256_permute4x64_epi64::<0b10_00_10_00>(a: __m256i) -> __m256i;
+        _mm256_permute4x64_epi64_1313 = _mm256_permute4x64_epi64::<0b11_01_11_01>(a: __m256i) -> __m256i;
         _mm256_permute2x128_si256_low = _mm256_permute2x128_si256::<0x20>(a: __m256i, b: __m256i) -> __m256i;
         _mm256_permute2x128_si256_high = _mm256_permute2x128_si256::<0x31>(a: __m256i, b: __m256i) -> __m256i;
         _mm256_shuffle_ps_even = _mm256_shuffle_ps::<0b10_00_10_00>(a: __m256, b: __m256) -> __m256;
         _mm256_shuffle_ps_odd = _mm256_shuffle_ps::<0b11_01_11_01>(a: __m256, b: __m256) -> __m256;
+        _mm256_blend_epi16_odd = _mm256_blend_epi16::<0b1010_1010>(a: __m256i, b: __m256i) -> __m256i;
         _mm256_blend_epi32_last_two = _mm256_blend_epi32::<0b1100_0000>(a: __m256i, b: __m256i) -> __m256i;
         _mm256_cmpunord_ps = _mm256_cmp_ps::<{ arch::_CMP_UNORD_Q }>(a: __m256, b: __m256) -> __m256;
         // NaN keeps its sign and the upper bits of its payload.
@@ -163,9 +167,9 @@ impl X86V4 {
         (a: __m512i, mask: __mmask8, b: __m512i, c: __m512i) -> __m512i: _mm512_mask_or_epi64;
         (a: __m512i, mask: __mmask32, b: __m512i, c: __m512i) -> __m512i: _mm512_mask_sub_epi16;
         (a: __m512i) -> __m256i: _mm512_cvtepi16_epi8;
-        (a: __m256i) -> __m512i: _mm512_cvtepi32_epi64 _mm512_cvtepu8_epi16;
-        (a: __m128i) -> __m512i: _mm512_cvtepu8_epi32 _mm512_cvtepu8_epi64;
-        (a: __m512, b: __m512) -> __m512: _mm512_add_ps;
+        (a: __m256i) -> __m512i: _mm512_cvtepi32_epi64 _mm512_cvtepu16_epi32 _mm512_cvtepu8_epi16;
+        (a: __m128i) -> __m512i: _mm512_cvtepi8_epi32 _mm512_cvtepu8_epi32 _mm512_cvtepu8_epi64;
+        (a: __m512, b: __m512) -> __m512: _mm512_add_ps _mm512_mul_ps _mm512_sub_ps;
         (a: __m512i) -> __m512: _mm512_cvtepi32_ps _mm512_cvtepu32_ps;
         (a: __m512) -> __m512i: _mm512_cvttps_epi32;
         (a: __m256i) -> __m512: _mm512_cvtph_ps;

@@ -134,6 +134,13 @@ struct Axis {
 }
 
 impl Rows {
+    /// Whether every block begins at a multiple of `elements`.
+    #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+    pub(super) fn begin_at_multiples_of(&self, elements: usize) -> bool {
+        let in_row = self.block >= self.len || self.block.is_multiple_of(elements);
+        in_row && (self.outer.is_empty() || self.len.is_multiple_of(elements))
+    }
+
     /// The index of the first scale of a row.
     pub(super) fn first_scale(&self, mut row: usize) -> usize {
         let mut index = 0;

@@ -8,6 +8,7 @@ use support::random::Random;
 
 use super::*;
 use crate::cpu::convert::CHUNK;
+use crate::cpu::isa::IsaName;
 use crate::types::error::Error;
 use crate::types::tensor::Tensor;
 
@@ -92,7 +93,7 @@ fn cast_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8]) -> Vec
     let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
     let mut destination = vec![0xa5; bytes];
     let scaled = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), bytes]).unwrap();
-    scaled.convert(isa, scales, source, &mut destination, |_, _| {});
+    scaled.convert(isa, scales, source, &mut destination, None);
     destination
 }
 
@@ -223,6 +224,104 @@ fn empty_tensors_may_have_one_scale_or_none() {
         let spec = CastSpec::new(ElementType::INT4, ElementType::FLOAT16);
         assert_eq!(cast_scaled(&spec, &scales, &[], &mut []), Ok(()));
         assert_eq!(cast_scaled_counted(&spec, &scales, &[], &mut []), Ok(LossCounts::default()));
+    }
+}
+
+/// The results and the losses of a cast on an instruction set.
+fn counted_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8]) -> (Vec<u8>, LossCounts) {
+    let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
+    let mut destination = vec![0xa5; bytes];
+    let scaled = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), bytes]).unwrap();
+    let counted = Counted::new(&scaled, isa);
+    scaled.convert(isa, scales, source, &mut destination, Some(&counted));
+    (destination, counted.lost.into_inner().unwrap())
+}
+
+/// The sources that have loops in registers, with AVX2 and AVX-512.
+const IN_REGISTERS: [ElementType; 6] = {
+    use ElementType::{FLOAT4E2M1, FLOAT8E4M3FN, INT4, INT8, UINT4, UINT8};
+    [FLOAT8E4M3FN, INT8, UINT8, INT4, UINT4, FLOAT4E2M1]
+};
+
+/// Portable code has no such loops. The scales that give NaN are in some blocks only, and there are none in most casts.
+#[test]
+fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
+    let mut random = Random::new(9);
+    for from in IN_REGISTERS {
+        for (shape, block) in [
+            (&[1][..], &[1][..]),
+            (&[5003], &[5003]),
+            (&[2 * REGISTER_PIECE + 16], &[16]),
+            (&[3, 2096], &[1, 32]),
+            (&[2, 32, 80], &[1, 16, 48]),
+            (&[140, 272], &[128, 128]),
+            (&[7, 2064], &[1, 4000]),
+            (&[3, CHUNK + 16], &[2, 64]),
+        ] {
+            let elements: usize = shape.iter().product();
+            let source: Vec<u8> =
+                (0..from.packed_bytes(elements as u64).unwrap()).map(|_| random.next() as u8).collect();
+            for to in [ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16] {
+                let any = random.one_in(3);
+                let values: Vec<f32> = (0..blocks(shape, block))
+                    .map(|_| match any && random.one_in(20) {
+                        true => random_scale(&mut random),
+                        // Most products are numbers of FLOAT16.
+                        false => f32::from_bits(0x3a00_0000 + random.next() as u32 % 0x0800_0000),
+                    })
+                    .collect();
+                let points = random_zero_points(&mut random, from, values.len());
+                let mut scales = Scales::new(shape, block, &values).unwrap();
+                if random.one_in(2) {
+                    scales = scales.with_zero_points(&points).unwrap();
+                }
+                let spec = CastSpec::new(from, to);
+                let expected = counted_on(Isa::Portable, &spec, &scales, &source);
+                for isa in Isa::all().flatten() {
+                    let case = || format!("{from} to {to} on {isa:?}, shape {shape:?}, block {block:?}");
+                    assert!(cast_on(isa, &spec, &scales, &source) == expected.0, "{}", case());
+                    assert!(counted_on(isa, &spec, &scales, &source) == expected, "counted {}", case());
+                    let scaled =
+                        ScaledCast::new(&spec, &scales, [CodeLayout::Packed; 2], [source.len(), expected.0.len()]);
+                    let ScaledCast { decode, encode, .. } = scaled.unwrap();
+                    let found = product_loop(isa, &scales, &scales.rows(), [&decode, &encode]);
+                    assert_eq!(found.is_some(), matches!(isa.name(), IsaName::Avx2 | IsaName::Avx512), "{}", case());
+                }
+            }
+        }
+    }
+}
+
+/// Every code with scales of many exponents, of which the largest and the smallest leave FLOAT's range. A tensor has one
+/// scale, so that none keeps another one from a loop in registers.
+#[test]
+fn every_code_has_the_exact_product_with_any_scale() {
+    let mut random = Random::new(11);
+    let to_double = oracle(ElementType::FLOAT, ElementType::DOUBLE);
+    let encoders = [ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16]
+        .map(|to| (to, oracle(ElementType::FLOAT, to)));
+    let regular = (0..64).map(|i| f32::from_bits(i << 25 | i * 0x1_5551));
+    let scales: Vec<f32> =
+        regular.chain((0..support::tier::count(300, 30)).map(|_| random_scale(&mut random))).collect();
+    for from in IN_REGISTERS {
+        let shape = [1 << from.code_bits()];
+        let codes = 0..shape[0] as u64;
+        let to_float = oracle(from, ElementType::FLOAT);
+        let numbers: Vec<u64> = codes.clone().map(|code| to_double.expected(to_float.expected(code))).collect();
+        let source = Tensor::from_codes(from, shape, codes).unwrap();
+        for &scale in &scales {
+            let (values, point) = ([scale], random_zero_points(&mut random, from, 1));
+            let scales = Scales::new(&shape, &shape, &values).unwrap().with_zero_points(&point).unwrap();
+            let products: Vec<u64> = numbers.iter().map(|&number| product(number, point[0], scale).into()).collect();
+            for (to, encoder) in &encoders {
+                let expected = products.iter().map(|&float| encoder.expected(float));
+                let expected = Tensor::from_codes(*to, shape, expected).unwrap();
+                for isa in Isa::all().flatten() {
+                    let found = cast_on(isa, &CastSpec::new(from, *to), &scales, source.bytes().unwrap());
+                    assert!(found == expected.bytes().unwrap(), "{from} to {to} on {isa:?}, {scale:?}, {point:?}");
+                }
+            }
+        }
     }
 }
 

@@ -422,7 +422,7 @@ const fn turns() -> [[u16; 32]; 2] {
 
 /// The 32-bit words of two vectors, interleaved.
 #[inline(always)]
-fn interleaved32(simd: X86V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
+pub(crate) fn interleaved32(simd: X86V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
     let first: [u32; 16] = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
     let mut second = first;
     for i in 0..16 {

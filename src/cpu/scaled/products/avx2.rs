@@ -1,0 +1,141 @@
+//! Products with AVX2. Numbers are two groups of two vectors.
+
+use bytemuck::cast;
+
+use super::{BF16, F16, Float8, Nibbles, ProductLanes, rounded_to_bf16};
+use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
+use crate::cpu::lanes::avx2::Avx2;
+use crate::cpu::lanes::bytes::ByteLanes;
+use crate::cpu::lanes::{Lanes, both};
+use crate::cpu::pack::{array, load, read, splat_u16, splat_u32, twice, write};
+use crate::cpu::sink::convert_to_f16::ConvertsToF16;
+use crate::cpu::x86::{__m128i, __m256, __m256i, count};
+
+/// The numbers of 16 elements.
+type Group = [__m256i; 2];
+
+impl ProductLanes for Avx2 {
+    type Numbers = [Group; 2];
+
+    #[inline(always)]
+    fn run(self, work: impl FnOnce()) {
+        Lanes::run(self, work);
+    }
+
+    #[inline(always)]
+    fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> [Group; 2] {
+        let groups = [bytes, &bytes[16..]];
+        both!(|groups| {
+            let halves = [[array::<8>(groups), [0; 8]], [array::<8>(&groups[8..]), [0; 8]]];
+            self.i32_to_f32(both!(|halves| match SIGNED {
+                true => self.0._mm256_cvtepi8_epi32(cast(halves)),
+                false => self.0._mm256_cvtepu8_epi32(cast(halves)),
+            }))
+        })
+    }
+
+    #[inline(always)]
+    fn nibbles(self, table: &Nibbles, bytes: &[u8]) -> [Group; 2] {
+        let codes = self.spread_by_8(load::<4>(self.0, bytes));
+        let [low, high] = table.upper_halves;
+        let words = self.interleaved_u8(self.look_up_u8(low, codes), self.look_up_u8(high, codes));
+        both!(|words| {
+            [self.0._mm256_sll_epi32(words, count(16)), self.0._mm256_and_si256(words, splat_u32(0xffff_0000))]
+        })
+    }
+
+    #[inline(always)]
+    fn look_up<const TO: usize>(
+        self,
+        table: &Nibbles,
+        zero_point: Option<f32>,
+        scale: f32,
+        bytes: &[u8],
+        destination: &mut [u8],
+    ) {
+        let int = self.0;
+        let [a, b, c, d]: [[u32; 4]; 4] = cast(table.numbers);
+        // Packing interleaves the halves of these vectors.
+        let numbers: [__m256; 2] = [cast([a, c]), cast([b, d])];
+        let products: Group = both!(|numbers| {
+            let numbers = match zero_point {
+                Some(zero_point) => int._mm256_sub_ps(numbers, cast([zero_point; 8])),
+                None => numbers,
+            };
+            cast(int._mm256_mul_ps(numbers, cast([scale; 8])))
+        });
+        let words = match TO {
+            F16 => self.f16_codes(products),
+            _ => self.narrow(self.shr_u32::<16>(rounded_to_bf16(self, products))),
+        };
+        // The low bytes of eight words, then their high bytes.
+        let apart = twice([0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15]);
+        let apart = int._mm256_shuffle_epi8(words, apart);
+        let codes = self.spread_by_8(load::<4>(int, bytes));
+        let low = int._mm256_shuffle_epi8(int._mm256_permute4x64_epi64_0202(apart), codes);
+        let high = int._mm256_shuffle_epi8(int._mm256_permute4x64_epi64_1313(apart), codes);
+        let [first, second] = self.interleaved_u8(low, high);
+        write(destination, 0, first);
+        write(destination, 32, second);
+    }
+
+    #[inline(always)]
+    fn float8(self, format: Float8, bytes: &[u8]) -> [Group; 2] {
+        let int = self.0;
+        let odd = read(bytes, 0);
+        let codes = [int._mm256_sll_epi16(odd, count(8)), odd];
+        let [even, odd]: [[__m128i; 2]; 2] = both!(|codes| {
+            let codes = self.and_u16(int._mm256_sra_epi16(codes, count(format.down)), splat_u16(format.mask));
+            let is_nan = self.equal_u16(self.and_u16(codes, splat_u16(F16_MAGNITUDE)), splat_u16(format.nan));
+            let above = splat_u16(F16_NAN.wrapping_sub(format.nan));
+            cast(self.add_u16(codes, self.and_u16(is_nan, above)))
+        });
+        both!(|even, odd| [cast(int._mm256_cvtph_ps(even)), cast(int._mm256_cvtph_ps(odd))])
+    }
+
+    #[inline(always)]
+    fn granules(self, _: bool, granules: &[f32]) -> [Group; 2] {
+        [[cast([granules[0]; 8]); 2], [cast([granules[1]; 8]); 2]]
+    }
+
+    #[inline(always)]
+    fn subtract(self, a: [Group; 2], b: [Group; 2]) -> [Group; 2] {
+        both!(|a, b| both!(|a, b| cast(self.0._mm256_sub_ps(cast(a), cast(b)))))
+    }
+
+    #[inline(always)]
+    fn multiply(self, a: [Group; 2], b: [Group; 2]) -> [Group; 2] {
+        both!(|a, b| both!(|a, b| cast(self.0._mm256_mul_ps(cast(a), cast(b)))))
+    }
+
+    #[inline(always)]
+    fn store<const TO: usize>(self, pairs: bool, numbers: [Group; 2], bytes: &mut [u8]) {
+        let int = self.0;
+        for (i, bytes) in bytes.chunks_exact_mut(bytes.len() / 2).enumerate() {
+            let [a, b] = numbers[i];
+            match TO {
+                BF16 => {
+                    let [a, b] = rounded_to_bf16(self, [a, b]);
+                    match pairs {
+                        true => write(bytes, 0, int._mm256_blend_epi16_odd(int._mm256_srl_epi32(a, count(16)), b)),
+                        false => self.store_u16(true, self.narrow(self.shr_u32::<16>([a, b])), bytes),
+                    }
+                }
+                F16 => {
+                    let codes = self.f16_codes([a, b]);
+                    let in_pairs = twice([0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15]);
+                    match pairs {
+                        true => write(bytes, 0, int._mm256_shuffle_epi8(codes, in_pairs)),
+                        false => self.store_u16(true, codes, bytes),
+                    }
+                }
+                _ if pairs => {
+                    let (low, high) = (int._mm256_unpacklo_epi32(a, b), int._mm256_unpackhi_epi32(a, b));
+                    write(bytes, 0, int._mm256_permute2x128_si256_low(low, high));
+                    write(bytes, 32, int._mm256_permute2x128_si256_high(low, high));
+                }
+                _ => self.store_u32([a, b], bytes),
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Products with AVX-512. Numbers are two vectors.
+
+use bytemuck::cast;
+
+use super::{BF16, F16, Float8, Nibbles, ProductLanes, rounded_to_bf16};
+use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
+use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
+use crate::cpu::lanes::{Lanes, both};
+use crate::cpu::pack::array;
+use crate::cpu::sink::convert_to_f16::ConvertsToF16;
+use crate::cpu::table::register::interleaved32;
+use crate::cpu::x86::{__m256i, __m512i, count};
+
+impl ProductLanes for Avx512 {
+    type Numbers = [__m512i; 2];
+
+    #[inline(always)]
+    fn run(self, work: impl FnOnce()) {
+        Lanes::run(self, work);
+    }
+
+    #[inline(always)]
+    fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> [__m512i; 2] {
+        let halves = [array::<16>(bytes), array::<16>(&bytes[16..])];
+        self.i32_to_f32(both!(|halves| match SIGNED {
+            true => self.0._mm512_cvtepi8_epi32(cast(halves)),
+            false => self.0._mm512_cvtepu8_epi32(cast(halves)),
+        }))
+    }
+
+    #[inline(always)]
+    fn nibbles(self, table: &Nibbles, bytes: &[u8]) -> [__m512i; 2] {
+        looked_up(self, cast(table.numbers), bytes)
+    }
+
+    #[inline(always)]
+    fn look_up<const TO: usize>(
+        self,
+        table: &Nibbles,
+        zero_point: Option<f32>,
+        scale: f32,
+        bytes: &[u8],
+        destination: &mut [u8],
+    ) {
+        let mut numbers = cast(table.numbers);
+        if let Some(zero_point) = zero_point {
+            numbers = self.0._mm512_sub_ps(numbers, cast([zero_point; 16]));
+        }
+        let products = self.0._mm512_mul_ps(numbers, cast([scale; 16]));
+        // Each code in both halves of a word.
+        let [codes, shifted] = match TO {
+            F16 => {
+                let codes = self.0._mm512_cvtepu16_epi32(self.0._mm512_cvtps_ph_nearest(products));
+                [codes, self.0._mm512_sll_epi32(codes, count(16))]
+            }
+            _ => {
+                let [codes, _] = rounded_to_bf16(self, [cast(products); 2]);
+                [self.0._mm512_and_si512(codes, cast([0xffff_0000u32; 16])), self.0._mm512_srl_epi32(codes, count(16))]
+            }
+        };
+        let codes = self.0._mm512_or_si512(codes, shifted);
+        let [even, odd] = looked_up(self, codes, bytes);
+        write(destination, 0, self.0._mm512_mask_blend_epi16(0xaaaa_aaaa, even, odd));
+    }
+
+    #[inline(always)]
+    fn float8(self, format: Float8, bytes: &[u8]) -> [__m512i; 2] {
+        let odd: __m256i = cast(array::<32>(bytes));
+        let codes = cast([self.0.v3._mm256_sll_epi16(odd, count(8)), odd]);
+        let codes = self.0._mm512_srav_epi16(codes, splat_u16(format.down as u16));
+        let codes = self.and_u16(codes, splat_u16(format.mask));
+        let is_nan = self.equal_u16(self.and_u16(codes, splat_u16(F16_MAGNITUDE)), splat_u16(format.nan));
+        let below = splat_u16(format.nan.wrapping_sub(F16_NAN));
+        self.f16_to_f32::<true>(self.0._mm512_mask_sub_epi16(codes, is_nan, codes, below))
+    }
+
+    #[inline(always)]
+    fn granules(self, pairs: bool, granules: &[f32]) -> [__m512i; 2] {
+        let both = [cast([granules[0]; 16]), cast([granules[1]; 16])];
+        if pairs { [self.0._mm512_mask_blend_epi32(0xff00, both[0], both[1]); 2] } else { both }
+    }
+
+    #[inline(always)]
+    fn subtract(self, a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a, b| cast(self.0._mm512_sub_ps(cast(a), cast(b))))
+    }
+
+    #[inline(always)]
+    fn multiply(self, a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a, b| cast(self.0._mm512_mul_ps(cast(a), cast(b))))
+    }
+
+    #[inline(always)]
+    fn store<const TO: usize>(self, pairs: bool, numbers: [__m512i; 2], bytes: &mut [u8]) {
+        let codes = match TO {
+            BF16 => {
+                let [a, b] = rounded_to_bf16(self, numbers);
+                match pairs {
+                    true => self.0._mm512_mask_blend_epi16(0xaaaa_aaaa, self.0._mm512_srl_epi32(a, count(16)), b),
+                    false => self.upper_halves([a, b]),
+                }
+            }
+            F16 => {
+                let codes = self.f16_codes(numbers);
+                let in_pairs: [u16; 32] = std::array::from_fn(|i| (i / 2 + i % 2 * 16) as u16);
+                if pairs { self.0._mm512_permutexvar_epi16(cast(in_pairs), codes) } else { codes }
+            }
+            _ => {
+                let in_order = if pairs { interleaved32(self.0, numbers[0], numbers[1]) } else { numbers };
+                return self.store_u32(in_order, bytes);
+            }
+        };
+        write(bytes, 0, codes);
+    }
+}
+
+/// The entries of the packed codes at even places, and of those at odd ones.
+#[inline(always)]
+fn looked_up(l: Avx512, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
+    // The bits above an index do not matter.
+    let even = l.0._mm512_cvtepu8_epi32(cast(array::<16>(bytes)));
+    let odd = l.0._mm512_srl_epi32(even, count(4));
+    [l.0._mm512_permutexvar_epi32(even, entries), l.0._mm512_permutexvar_epi32(odd, entries)]
+}
