@@ -30,6 +30,12 @@ pub(super) trait ProductLanes: Copy + Send + Sync {
     /// [`STEP`] numbers in binary32: in the order of the elements, or, in pairs, those at even places apart from those at
     /// odd ones.
     type Numbers: Copy;
+    /// [`STEP`] codes of 16 or 32 bits in the order of the elements.
+    type Codes: Copy;
+    /// The codes of 16 products.
+    type Entries: Copy;
+    /// Whether codes of 32 bits can be looked up.
+    const LOOKS_UP_F32: bool;
 
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
@@ -40,16 +46,10 @@ pub(super) trait ProductLanes: Copy + Send + Sync {
     /// In pairs.
     fn float8(self, format: Float8, bytes: &[u8]) -> Self::Numbers;
 
-    /// As all of this together, from packed codes that have the same scale and zero point: it encodes the products of all
-    /// numbers in `table`, and looks them up. `TO` has 16 bits.
-    fn look_up<const TO: usize>(
-        self,
-        table: &Nibbles,
-        zero_point: Option<f32>,
-        scale: f32,
-        bytes: &[u8],
-        destination: &mut [u8],
-    );
+    /// The codes of the products of all numbers in `table`.
+    fn entries<const TO: usize>(self, table: &Nibbles, zero_point: Option<f32>, scale: f32) -> Self::Entries;
+    /// The entries of packed codes.
+    fn look_up<const TO: usize>(self, entries: Self::Entries, bytes: &[u8]) -> Self::Codes;
 
     /// The numbers of two granules, one of each.
     fn granules(self, pairs: bool, granules: &[f32]) -> Self::Numbers;
@@ -57,7 +57,10 @@ pub(super) trait ProductLanes: Copy + Send + Sync {
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 
     /// Encodes to the type `TO`. NaNs are canonical.
-    fn store<const TO: usize>(self, pairs: bool, numbers: Self::Numbers, bytes: &mut [u8]);
+    fn encode<const TO: usize>(self, pairs: bool, numbers: Self::Numbers) -> Self::Codes;
+    fn write<const TO: usize>(self, codes: Self::Codes, bytes: &mut [u8]);
+    /// Writes the codes of a number of steps.
+    fn write_all<const TO: usize>(self, steps: usize, codes: impl FnMut(usize) -> Self::Codes, destination: &mut [u8]);
 }
 
 /// The loop of a cast to FLOAT and one from FLOAT; `None` if there is none.
@@ -227,6 +230,13 @@ fn rounded_to_bf16<L: Lanes>(l: L, numbers: L::U32) -> L::U32 {
     l.add_u32(numbers, l.add_u32(odd, l.splat_u32(0x7fff)))
 }
 
+/// The codes of the products of all 16 numbers with the last scale and zero point that two granules shared.
+struct Table<L: ProductLanes> {
+    /// The scale and the zero point.
+    factors: [f32; 2],
+    entries: L::Entries,
+}
+
 /// The loop from elements that `D` decodes to the type `TO`.
 struct Steps<L, D, const HAS_ZERO_POINTS: bool, const TO: usize> {
     l: L,
@@ -239,41 +249,59 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     const READ: usize = STEP * D::BITS / 8;
     const WRITTEN: usize = STEP * if TO == F32 { 4 } else { 2 };
 
-    /// Casts the elements of two granules, which begin at `at`.
+    /// The codes of two granules, which begin at `at`.
     #[inline(always)]
-    fn step(l: L, decode: D, granules: &Granules, at: usize, source: &[u8], destination: &mut [u8]) {
+    fn codes(l: L, decode: D, table: &mut Option<Table<L>>, granules: &Granules, at: usize, source: &[u8]) -> L::Codes {
         let (scales, zero_points) = (&granules.scales[at..at + 2], &granules.zero_points[at..at + 2]);
-        let is_one = scales[0] == scales[1] && (!HAS_ZERO_POINTS || zero_points[0] == zero_points[1]);
-        if TO != F32
-            && is_one
-            && let Some(table) = decode.table()
+        // Integers are compared without vectors.
+        let are_equal = |granules: &[f32]| granules[0].to_bits() == granules[1].to_bits();
+        if let (Some(table), Some(numbers)) = (table, decode.table())
+            && are_equal(scales)
+            && (!HAS_ZERO_POINTS || are_equal(zero_points))
         {
-            let zero_point = HAS_ZERO_POINTS.then_some(zero_points[0]);
-            return l.look_up::<TO>(table, zero_point, scales[0], source, destination);
+            let factors = [scales[0], if HAS_ZERO_POINTS { zero_points[0] } else { 0.0 }];
+            if table.factors.map(f32::to_bits) != factors.map(f32::to_bits) {
+                *table = Self::table(l, numbers, factors);
+            }
+            return l.look_up::<TO>(table.entries, source);
         }
         let mut numbers = decode.decode(l, source);
         if HAS_ZERO_POINTS {
             numbers = l.subtract(numbers, l.granules(D::PAIRS, zero_points));
         }
-        let products = l.multiply(numbers, l.granules(D::PAIRS, scales));
-        l.store::<TO>(D::PAIRS, products, destination);
+        l.encode::<TO>(D::PAIRS, l.multiply(numbers, l.granules(D::PAIRS, scales)))
+    }
+
+    #[inline(always)]
+    fn table(l: L, numbers: &Nibbles, factors: [f32; 2]) -> Table<L> {
+        let [scale, zero_point] = factors;
+        Table { factors, entries: l.entries::<TO>(numbers, HAS_ZERO_POINTS.then_some(zero_point), scale) }
     }
 
     #[inline(always)]
     fn repeat(&self, granules: &Granules, source: &[u8], destination: &mut [u8]) {
         // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
         let &Self { l, decode, .. } = self;
+        let mut table = match decode.table() {
+            Some(numbers) if TO != F32 || L::LOOKS_UP_F32 => Some(Self::table(l, numbers, [0.0; 2])),
+            _ => None,
+        };
         let whole = destination.len() / Self::WRITTEN;
-        let (sources, source) = source.split_at(whole * Self::READ);
-        let (destinations, destination) = destination.split_at_mut(whole * Self::WRITTEN);
-        let steps = sources.chunks_exact(Self::READ).zip(destinations.chunks_exact_mut(Self::WRITTEN));
-        for (i, (source, destination)) in steps.enumerate() {
-            Self::step(l, decode, granules, 2 * i, source, destination);
-        }
+        l.write_all::<TO>(
+            whole,
+            #[inline(always)]
+            move |step| {
+                let source = &source[step * Self::READ..][..Self::READ];
+                Self::codes(l, decode, &mut table, granules, 2 * step, source)
+            },
+            destination,
+        );
+        let (source, destination) = (&source[whole * Self::READ..], &mut destination[whole * Self::WRITTEN..]);
         if !destination.is_empty() {
             let (mut last, mut made) = ([0; STEP], [0; 4 * STEP]);
             last[..source.len()].copy_from_slice(source);
-            Self::step(l, decode, granules, 2 * whole, &last[..Self::READ], &mut made[..Self::WRITTEN]);
+            let codes = Self::codes(l, decode, &mut None, granules, 2 * whole, &last[..Self::READ]);
+            l.write::<TO>(codes, &mut made[..Self::WRITTEN]);
             destination.copy_from_slice(&made[..destination.len()]);
         }
     }
@@ -302,6 +330,20 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
             );
         }
         serves.then(|| magnitudes.map(|code| f32::from_bits(code) / self.factor))
+    }
+}
+
+/// Writes codes where they lie.
+#[inline(always)]
+fn write_each<L: ProductLanes, const TO: usize>(
+    l: L,
+    steps: usize,
+    mut codes: impl FnMut(usize) -> L::Codes,
+    destination: &mut [u8],
+) {
+    let written = STEP * if TO == F32 { 4 } else { 2 };
+    for (step, destination) in destination.chunks_exact_mut(written).take(steps).enumerate() {
+        l.write::<TO>(codes(step), destination);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::cast;
 
-use super::{BF16, F16, Float8, Nibbles, ProductLanes, rounded_to_bf16};
+use super::{BF16, F16, F32, Float8, Nibbles, ProductLanes, rounded_to_bf16, write_each};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
@@ -16,6 +16,10 @@ type Group = [__m256i; 2];
 
 impl ProductLanes for Avx2 {
     type Numbers = [Group; 2];
+    type Codes = [Group; 2];
+    /// The low and the high bytes of codes of 16 bits, in both halves.
+    type Entries = [__m256i; 2];
+    const LOOKS_UP_F32: bool = false;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
@@ -45,14 +49,7 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn look_up<const TO: usize>(
-        self,
-        table: &Nibbles,
-        zero_point: Option<f32>,
-        scale: f32,
-        bytes: &[u8],
-        destination: &mut [u8],
-    ) {
+    fn entries<const TO: usize>(self, table: &Nibbles, zero_point: Option<f32>, scale: f32) -> [__m256i; 2] {
         let int = self.0;
         let [a, b, c, d]: [[u32; 4]; 4] = cast(table.numbers);
         // Packing interleaves the halves of these vectors.
@@ -71,12 +68,17 @@ impl ProductLanes for Avx2 {
         // The low bytes of eight words, then their high bytes.
         let apart = twice([0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15]);
         let apart = int._mm256_shuffle_epi8(words, apart);
-        let codes = self.spread_by_8(load::<4>(int, bytes));
-        let low = int._mm256_shuffle_epi8(int._mm256_permute4x64_epi64_0202(apart), codes);
-        let high = int._mm256_shuffle_epi8(int._mm256_permute4x64_epi64_1313(apart), codes);
-        let [first, second] = self.interleaved_u8(low, high);
-        write(destination, 0, first);
-        write(destination, 32, second);
+        [int._mm256_permute4x64_epi64_0202(apart), int._mm256_permute4x64_epi64_1313(apart)]
+    }
+
+    #[inline(always)]
+    fn look_up<const TO: usize>(self, [low, high]: [__m256i; 2], bytes: &[u8]) -> [Group; 2] {
+        let codes = self.spread_by_8(load::<4>(self.0, bytes));
+        let [low, high] = [self.0._mm256_shuffle_epi8(low, codes), self.0._mm256_shuffle_epi8(high, codes)];
+        self.interleaved_u8(low, high).map(
+            #[inline(always)]
+            |codes| [codes; 2],
+        )
     }
 
     #[inline(always)]
@@ -109,33 +111,51 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn store<const TO: usize>(self, pairs: bool, numbers: [Group; 2], bytes: &mut [u8]) {
+    fn encode<const TO: usize>(self, pairs: bool, numbers: [Group; 2]) -> [Group; 2] {
         let int = self.0;
-        for (i, bytes) in bytes.chunks_exact_mut(bytes.len() / 2).enumerate() {
-            let [a, b] = numbers[i];
+        both!(|numbers| {
+            let [a, b] = numbers;
             match TO {
                 BF16 => {
                     let [a, b] = rounded_to_bf16(self, [a, b]);
-                    match pairs {
-                        true => write(bytes, 0, int._mm256_blend_epi16_odd(int._mm256_srl_epi32(a, count(16)), b)),
-                        false => self.store_u16(true, self.narrow(self.shr_u32::<16>([a, b])), bytes),
-                    }
+                    let codes = match pairs {
+                        true => int._mm256_blend_epi16_odd(int._mm256_srl_epi32(a, count(16)), b),
+                        false => in_order(self, self.narrow(self.shr_u32::<16>([a, b]))),
+                    };
+                    [codes; 2]
                 }
                 F16 => {
                     let codes = self.f16_codes([a, b]);
                     let in_pairs = twice([0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15]);
-                    match pairs {
-                        true => write(bytes, 0, int._mm256_shuffle_epi8(codes, in_pairs)),
-                        false => self.store_u16(true, codes, bytes),
-                    }
+                    [if pairs { int._mm256_shuffle_epi8(codes, in_pairs) } else { in_order(self, codes) }; 2]
                 }
                 _ if pairs => {
                     let (low, high) = (int._mm256_unpacklo_epi32(a, b), int._mm256_unpackhi_epi32(a, b));
-                    write(bytes, 0, int._mm256_permute2x128_si256_low(low, high));
-                    write(bytes, 32, int._mm256_permute2x128_si256_high(low, high));
+                    [int._mm256_permute2x128_si256_low(low, high), int._mm256_permute2x128_si256_high(low, high)]
                 }
-                _ => self.store_u32([a, b], bytes),
+                _ => [a, b],
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn write<const TO: usize>(self, codes: [Group; 2], bytes: &mut [u8]) {
+        for (codes, bytes) in codes.into_iter().zip(bytes.chunks_exact_mut(if TO == F32 { 64 } else { 32 })) {
+            write(bytes, 0, codes[0]);
+            if TO == F32 {
+                write(bytes, 32, codes[1]);
             }
         }
     }
+
+    #[inline(always)]
+    fn write_all<const TO: usize>(self, steps: usize, codes: impl FnMut(usize) -> [Group; 2], destination: &mut [u8]) {
+        write_each::<_, TO>(self, steps, codes, destination);
+    }
+}
+
+/// Restores the order of the elements after two vectors were narrowed to one.
+#[inline(always)]
+fn in_order(l: Avx2, codes: __m256i) -> __m256i {
+    l.0._mm256_permute4x64_epi64_0213(codes)
 }

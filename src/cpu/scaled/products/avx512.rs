@@ -2,10 +2,11 @@
 
 use bytemuck::cast;
 
-use super::{BF16, F16, Float8, Nibbles, ProductLanes, rounded_to_bf16};
+use super::{BF16, F16, F32, Float8, Nibbles, ProductLanes, rounded_to_bf16, write_each};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::lanes::{Lanes, both};
+use crate::cpu::non_temporal::LINE;
 use crate::cpu::pack::array;
 use crate::cpu::sink::convert_to_f16::ConvertsToF16;
 use crate::cpu::table::register::interleaved32;
@@ -13,6 +14,9 @@ use crate::cpu::x86::{__m256i, __m512i, count};
 
 impl ProductLanes for Avx512 {
     type Numbers = [__m512i; 2];
+    type Codes = [__m512i; 2];
+    type Entries = __m512i;
+    const LOOKS_UP_F32: bool = true;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
@@ -34,21 +38,15 @@ impl ProductLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn look_up<const TO: usize>(
-        self,
-        table: &Nibbles,
-        zero_point: Option<f32>,
-        scale: f32,
-        bytes: &[u8],
-        destination: &mut [u8],
-    ) {
+    fn entries<const TO: usize>(self, table: &Nibbles, zero_point: Option<f32>, scale: f32) -> __m512i {
         let mut numbers = cast(table.numbers);
         if let Some(zero_point) = zero_point {
             numbers = self.0._mm512_sub_ps(numbers, cast([zero_point; 16]));
         }
         let products = self.0._mm512_mul_ps(numbers, cast([scale; 16]));
-        // Each code in both halves of a word.
+        // Each code of 16 bits in both halves of a word.
         let [codes, shifted] = match TO {
+            F32 => return cast(products),
             F16 => {
                 let codes = self.0._mm512_cvtepu16_epi32(self.0._mm512_cvtps_ph_nearest(products));
                 [codes, self.0._mm512_sll_epi32(codes, count(16))]
@@ -58,9 +56,13 @@ impl ProductLanes for Avx512 {
                 [self.0._mm512_and_si512(codes, cast([0xffff_0000u32; 16])), self.0._mm512_srl_epi32(codes, count(16))]
             }
         };
-        let codes = self.0._mm512_or_si512(codes, shifted);
-        let [even, odd] = looked_up(self, codes, bytes);
-        write(destination, 0, self.0._mm512_mask_blend_epi16(0xaaaa_aaaa, even, odd));
+        self.0._mm512_or_si512(codes, shifted)
+    }
+
+    #[inline(always)]
+    fn look_up<const TO: usize>(self, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
+        let [even, odd] = looked_up(self, entries, bytes);
+        if TO == F32 { interleaved32(self.0, even, odd) } else { [joined(self, even, odd); 2] }
     }
 
     #[inline(always)]
@@ -91,12 +93,12 @@ impl ProductLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn store<const TO: usize>(self, pairs: bool, numbers: [__m512i; 2], bytes: &mut [u8]) {
+    fn encode<const TO: usize>(self, pairs: bool, numbers: [__m512i; 2]) -> [__m512i; 2] {
         let codes = match TO {
             BF16 => {
                 let [a, b] = rounded_to_bf16(self, numbers);
                 match pairs {
-                    true => self.0._mm512_mask_blend_epi16(0xaaaa_aaaa, self.0._mm512_srl_epi32(a, count(16)), b),
+                    true => joined(self, self.0._mm512_srl_epi32(a, count(16)), b),
                     false => self.upper_halves([a, b]),
                 }
             }
@@ -105,12 +107,45 @@ impl ProductLanes for Avx512 {
                 let in_pairs: [u16; 32] = std::array::from_fn(|i| (i / 2 + i % 2 * 16) as u16);
                 if pairs { self.0._mm512_permutexvar_epi16(cast(in_pairs), codes) } else { codes }
             }
-            _ => {
-                let in_order = if pairs { interleaved32(self.0, numbers[0], numbers[1]) } else { numbers };
-                return self.store_u32(in_order, bytes);
-            }
+            _ if pairs => return interleaved32(self.0, numbers[0], numbers[1]),
+            _ => return numbers,
         };
-        write(bytes, 0, codes);
+        [codes; 2]
+    }
+
+    #[inline(always)]
+    fn write<const TO: usize>(self, codes: [__m512i; 2], bytes: &mut [u8]) {
+        write(bytes, 0, codes[0]);
+        if TO == F32 {
+            write(bytes, 64, codes[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn write_all<const TO: usize>(
+        self,
+        steps: usize,
+        mut codes: impl FnMut(usize) -> [__m512i; 2],
+        destination: &mut [u8],
+    ) {
+        let address = destination.as_ptr().addr();
+        if TO != F32 || address.is_multiple_of(LINE) || !address.is_multiple_of(4) || steps == 0 {
+            return write_each::<_, TO>(self, steps, codes, destination);
+        }
+        // Writing two vectors across lines takes longer than making them. So each line is put together from the end of
+        // one vector and the beginning of the next.
+        let first = LINE - address % LINE;
+        let line = cast(std::array::from_fn::<u32, 16, _>(|i| (first / 4 + i) as u32));
+        let mut before = codes(0);
+        self.write::<TO>(before, destination);
+        for step in 1..steps {
+            let made = codes(step);
+            let lines = &mut destination[first + 128 * step - 64..][..128];
+            write(lines, 0, self.0._mm512_permutex2var_epi32(before[1], line, made[0]));
+            write(lines, 64, self.0._mm512_permutex2var_epi32(made[0], line, made[1]));
+            before = made;
+        }
+        write(destination, 128 * steps - 64, before[1]);
     }
 }
 
@@ -121,4 +156,10 @@ fn looked_up(l: Avx512, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
     let even = l.0._mm512_cvtepu8_epi32(cast(array::<16>(bytes)));
     let odd = l.0._mm512_srl_epi32(even, count(4));
     [l.0._mm512_permutexvar_epi32(even, entries), l.0._mm512_permutexvar_epi32(odd, entries)]
+}
+
+/// The low halves of `even` and the upper halves of `odd`. A mask register would be loaded again for every vector.
+#[inline(always)]
+fn joined(l: Avx512, even: __m512i, odd: __m512i) -> __m512i {
+    l.select_bits(cast([0xffffu32; 16]), even, odd)
 }
