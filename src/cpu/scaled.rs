@@ -3,6 +3,7 @@
 
 mod divide;
 mod multiply;
+mod pieces;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod products;
 mod scales;
@@ -12,7 +13,6 @@ mod tests;
 use std::sync::{Mutex, PoisonError};
 
 use super::bytes_of;
-use super::cast_loop::CastLoop;
 use super::code_cast::{CodeBits, CodeCast};
 use super::convert::{CHUNK, convert_by};
 use super::count::LossCounter;
@@ -20,7 +20,7 @@ use super::isa::Isa;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
 use super::loops::loop_of;
-use super::non_temporal::{self, LINE};
+use super::non_temporal;
 use crate::bits::float_env::with_default_modes;
 use crate::bits::format::Specials;
 use crate::bits::threads::for_each_chunk;
@@ -31,21 +31,11 @@ use crate::types::layout::CodeLayout;
 use crate::types::loss::LossCounts;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
-use multiply::Factors;
+use pieces::Pieces;
 use scales::Rows;
 
 pub use divide::cast_divided_counted;
 pub use scales::Scales;
-
-/// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.
-const PIECE: usize = 2048;
-
-/// The elements that a loop in registers gets at a time.
-const REGISTER_PIECE: usize = 8192;
-
-/// FLOATs of a piece, in a whole number of cache lines.
-#[repr(align(64))]
-struct Numbers([u8; 4 * PIECE]);
 
 /// Casts a tensor of scaled elements into preallocated memory: `(element − zero point) · scale` in FLOAT, rounded once,
 /// and then cast to the destination type as [`cast_bytes`](super::cast_bytes) casts FLOAT.
@@ -185,7 +175,10 @@ impl ScaledCast {
             let (expected, found) = (written as u64, bytes[1] as u64);
             return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
         }
-        if let Some(index) = scales.zero_points.iter().position(|point| !zero_points.contains(point)) {
+        // The compiler vectorises this search for any, but not that for the first.
+        let is_wrong = |point: &i32| !zero_points.contains(point);
+        let any_is_wrong = scales.zero_points.iter().fold(false, |any, point| any | is_wrong(point));
+        if any_is_wrong && let Some(index) = scales.zero_points.iter().position(is_wrong) {
             let zero_point = scales.zero_points[index];
             return Err(Error::cast(from, to, CastFault::ZeroPoint { index, zero_point }));
         }
@@ -224,7 +217,7 @@ impl ScaledCast {
             // Chunks begin where a granule begins, so that they do not begin at a line of the destination.
             return for_each_chunk(source, destination, pieces.bits.bytes(CHUNK), |chunk, source, destination| {
                 with_default_modes(|| {
-                    pieces.convert_in_registers(&*products, copy, chunk * CHUNK, source, destination)
+                    pieces.convert_in_registers(&*products, copy, chunk * CHUNK, source, destination);
                 });
             });
         }
@@ -262,97 +255,6 @@ fn product_loop(
         Isa::Avx512(simd) => products::new(Avx512(simd), scales, rows, [decode, encode]),
         _ => None,
     }
-}
-
-/// What casts pieces of a tensor.
-struct Pieces<'a> {
-    /// The elements of the tensor.
-    elements: usize,
-    scales: &'a Scales<'a>,
-    rows: Rows,
-    can_be_nan: bool,
-    decode: &'a dyn CastLoop,
-    encode: &'a dyn CastLoop,
-    /// Whether the destination type is FLOAT.
-    to_float: bool,
-    /// The bits of codes of the source and of the destination.
-    bits: CodeBits,
-    isa: Isa,
-    past_caches: bool,
-    counted: Option<&'a Counted>,
-}
-
-impl Pieces<'_> {
-    /// Casts the elements from `at` on in registers. `copy` copies results past the caches.
-    fn convert_in_registers(
-        &self,
-        products: &dyn ProductLoop,
-        copy: &dyn CastLoop,
-        mut at: usize,
-        source: &[u8],
-        destination: &mut [u8],
-    ) {
-        let [read, written] = self.bits.bytes(REGISTER_PIECE);
-        let mut results = if self.past_caches { vec![0; written] } else { Vec::new() };
-        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            let made = |results: &mut [u8]| {
-                let magnitudes = products.convert(self.scales, &self.rows, at, source, results);
-                magnitudes.is_some_and(|scales| self.counted.is_none_or(|counted| counted.keeps(scales)))
-            };
-            let is_made = if self.past_caches {
-                let results = &mut results[..destination.len()];
-                let is_made = made(results);
-                if is_made {
-                    copy_past_caches(copy, results, destination);
-                }
-                is_made
-            } else {
-                made(destination)
-            };
-            if !is_made {
-                self.convert(at, source, destination);
-            }
-            at += REGISTER_PIECE;
-        }
-    }
-
-    /// Casts the elements from `at` on.
-    fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8]) {
-        let (mut numbers, mut factors) = (Numbers([0; 4 * PIECE]), Factors::new());
-        let [read, written] = self.bits.bytes(PIECE);
-        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            // The last byte of the tensor may have bits after the last code.
-            let elements = (source.len() * 8 / self.bits.0[0] as usize).min(self.elements - at);
-            if self.to_float && !self.past_caches {
-                self.products(&mut factors, at, source, destination);
-            } else {
-                let numbers = &mut numbers.0[..4 * elements];
-                self.products(&mut factors, at, source, numbers);
-                let [read, written] =
-                    if self.past_caches { self.encode.convert_past_caches(numbers, destination) } else { [0, 0] };
-                self.encode.convert(&numbers[read..], &mut destination[written..]);
-                if let Some(counted) = self.counted {
-                    counted.add(numbers, destination);
-                }
-            }
-            at += elements;
-        }
-    }
-
-    /// Makes the products of the elements from `at` on.
-    fn products(&self, factors: &mut Factors, at: usize, source: &[u8], numbers: &mut [u8]) {
-        self.decode.convert(source, numbers);
-        factors.multiply(self.isa, self.scales, &self.rows, self.can_be_nan, at, numbers);
-    }
-}
-
-/// Copies results with non-temporal stores, as far as they fill lines of the destination.
-fn copy_past_caches(copy: &dyn CastLoop, results: &[u8], destination: &mut [u8]) {
-    let before = destination.as_ptr().align_offset(LINE).min(destination.len());
-    let [_, after] = copy.convert_past_caches(&results[before..], &mut destination[before..]);
-    let after = before + after;
-    destination[..before].copy_from_slice(&results[..before]);
-    destination[after..].copy_from_slice(&results[after..]);
 }
 
 /// Whether an element of a type can be NaN or infinite.

@@ -99,12 +99,12 @@ impl X86V3 {
         Avx2;
         (a: __m256i) -> __m256i: _mm256_abs_epi8 _mm256_abs_epi16 _mm256_abs_epi32;
         (a: __m256i, b: __m256i) -> __m256i:
-            _mm256_add_epi8 _mm256_add_epi16 _mm256_add_epi32 _mm256_and_si256 _mm256_andnot_si256 _mm256_cmpeq_epi16
-            _mm256_cmpeq_epi32 _mm256_cmpgt_epi8 _mm256_cmpgt_epi16 _mm256_cmpgt_epi32 _mm256_madd_epi16
-            _mm256_maddubs_epi16 _mm256_max_epi32 _mm256_min_epi32 _mm256_min_epu16 _mm256_min_epu32
+            _mm256_add_epi8 _mm256_add_epi16 _mm256_add_epi32 _mm256_and_si256 _mm256_andnot_si256 _mm256_cmpeq_epi8
+            _mm256_cmpeq_epi16 _mm256_cmpeq_epi32 _mm256_cmpgt_epi8 _mm256_cmpgt_epi16 _mm256_cmpgt_epi32 _mm256_madd_epi16
+            _mm256_maddubs_epi16 _mm256_max_epi32 _mm256_min_epi32 _mm256_min_epu8 _mm256_min_epu16 _mm256_min_epu32
             _mm256_mulhrs_epi16 _mm256_mullo_epi16 _mm256_or_si256 _mm256_packs_epi32 _mm256_packus_epi16
             _mm256_packus_epi32 _mm256_permutevar8x32_epi32 _mm256_shuffle_epi8 _mm256_sign_epi8 _mm256_sign_epi16
-            _mm256_sign_epi32 _mm256_sllv_epi64 _mm256_srlv_epi32 _mm256_sub_epi32 _mm256_subs_epi8 _mm256_subs_epu16
+            _mm256_sign_epi32 _mm256_sllv_epi64 _mm256_srlv_epi32 _mm256_sub_epi32 _mm256_subs_epi8 _mm256_subs_epu8 _mm256_subs_epu16
             _mm256_unpackhi_epi8 _mm256_unpackhi_epi16 _mm256_unpackhi_epi32 _mm256_unpacklo_epi8
             _mm256_unpacklo_epi16 _mm256_unpacklo_epi32 _mm256_xor_si256;
         (a: __m256i, count: __m128i) -> __m256i:

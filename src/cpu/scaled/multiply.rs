@@ -1,6 +1,6 @@
 //! Multiplies FLOATs by the scales of their blocks.
 
-use super::PIECE;
+use super::pieces::PIECE;
 use super::scales::{Rows, Scales};
 use crate::cpu::codes::{F32_NAN, F32_SIGN};
 use crate::cpu::isa::{Baseline, Instructions, Isa};

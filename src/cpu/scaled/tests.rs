@@ -6,6 +6,7 @@ mod divide;
 use support::oracle::{Oracle, Round, Rules};
 use support::random::Random;
 
+use super::pieces::REGISTER_PIECE;
 use super::*;
 use crate::cpu::convert::CHUNK;
 use crate::cpu::isa::IsaName;
@@ -300,7 +301,7 @@ fn every_code_has_the_exact_product_with_any_scale() {
     let to_double = oracle(ElementType::FLOAT, ElementType::DOUBLE);
     let encoders = [ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16]
         .map(|to| (to, oracle(ElementType::FLOAT, to)));
-    let regular = (0..64).map(|i| f32::from_bits(i << 25 | i * 0x1_5551));
+    let regular = (0..64).map(|i| f32::from_bits((i << 25) | (i * 0x1_5551)));
     let scales: Vec<f32> =
         regular.chain((0..support::tier::count(300, 30)).map(|_| random_scale(&mut random))).collect();
     for from in IN_REGISTERS {

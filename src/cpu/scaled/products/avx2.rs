@@ -2,12 +2,14 @@
 
 use bytemuck::cast;
 
-use super::{BF16, F16, F32, Float8, Nibbles, ProductLanes, rounded_to_bf16, write_each};
+use super::decode::{Float8, Nibbles};
+use super::steps::{rounded_to_bf16, write_each};
+use super::{BF16, BF16_NAN, F16, F32, ProductLanes};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::lanes::{Lanes, both};
-use crate::cpu::pack::{array, load, read, splat_u16, splat_u32, twice, write};
+use crate::cpu::pack::{array, load, read, splat_u8, splat_u16, splat_u32, twice, write};
 use crate::cpu::sink::convert_to_f16::ConvertsToF16;
 use crate::cpu::x86::{__m128i, __m256, __m256i, count};
 
@@ -49,9 +51,9 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn entries<const TO: usize>(self, table: &Nibbles, zero_point: Option<f32>, scale: f32) -> [__m256i; 2] {
+    fn entries<const TO: usize>(self, numbers: &[u32; 16], zero_point: Option<f32>, scale: f32) -> [__m256i; 2] {
         let int = self.0;
-        let [a, b, c, d]: [[u32; 4]; 4] = cast(table.numbers);
+        let [a, b, c, d]: [[u32; 4]; 4] = cast(*numbers);
         // Packing interleaves the halves of these vectors.
         let numbers: [__m256; 2] = [cast([a, c]), cast([b, d])];
         let products: Group = both!(|numbers| {
@@ -79,6 +81,25 @@ impl ProductLanes for Avx2 {
             #[inline(always)]
             |codes| [codes; 2],
         )
+    }
+
+    #[inline(always)]
+    fn look_up_float8(self, [low, high]: [__m256i; 2], bytes: &[u8]) -> [Group; 2] {
+        let int = self.0;
+        let codes = self.spread_by_8(read(bytes, 0));
+        let magnitudes = int._mm256_and_si256(codes, splat_u8(0x7f));
+        // The entries from 8 on are those of the least exponent. From there on, exponents are added.
+        let index = int._mm256_or_si256(magnitudes, int._mm256_min_epu8(magnitudes, splat_u8(8)));
+        let least = self.interleaved_u8(int._mm256_shuffle_epi8(low, index), int._mm256_shuffle_epi8(high, index));
+        let exponent = int._mm256_and_si256(int._mm256_subs_epu8(magnitudes, splat_u8(8)), splat_u8(0x78));
+        let exponent = self.interleaved_u8(exponent, splat_u8(0));
+        let sign = self.interleaved_u8(splat_u8(0), int._mm256_and_si256(codes, splat_u8(0x80)));
+        let is_nan = int._mm256_cmpeq_epi8(magnitudes, splat_u8(0x7f));
+        let is_nan = self.interleaved_u8(is_nan, is_nan);
+        both!(|least, exponent, sign, is_nan| {
+            let products = self.xor_u16(self.add_u16(least, self.shl_u16(exponent, 4)), sign);
+            [self.select_u16(is_nan, self.or_u16(sign, splat_u16(BF16_NAN)), products); 2]
+        })
     }
 
     #[inline(always)]

@@ -2,7 +2,9 @@
 
 use bytemuck::cast;
 
-use super::{BF16, F16, F32, Float8, Nibbles, ProductLanes, rounded_to_bf16, write_each};
+use super::decode::{Float8, Nibbles};
+use super::steps::{rounded_to_bf16, write_each};
+use super::{BF16, BF16_NAN, F16, F32, ProductLanes};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::lanes::{Lanes, both};
@@ -38,8 +40,8 @@ impl ProductLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn entries<const TO: usize>(self, table: &Nibbles, zero_point: Option<f32>, scale: f32) -> __m512i {
-        let mut numbers = cast(table.numbers);
+    fn entries<const TO: usize>(self, numbers: &[u32; 16], zero_point: Option<f32>, scale: f32) -> __m512i {
+        let mut numbers = cast(*numbers);
         if let Some(zero_point) = zero_point {
             numbers = self.0._mm512_sub_ps(numbers, cast([zero_point; 16]));
         }
@@ -63,6 +65,21 @@ impl ProductLanes for Avx512 {
     fn look_up<const TO: usize>(self, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
         let [even, odd] = looked_up(self, entries, bytes);
         if TO == F32 { interleaved32(self.0, even, odd) } else { [joined(self, even, odd); 2] }
+    }
+
+    #[inline(always)]
+    fn look_up_float8(self, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
+        let codes = self.load_u8(bytes);
+        // An entry has two words.
+        let twice = self.and_u16(self.add_u16(codes, codes), splat_u16(0xfe));
+        // The entries from 8 on are those of the least exponent. From there on, exponents are added.
+        let index = self.or_u16(twice, self.min_u16(twice, splat_u16(16)));
+        let least = self.0._mm512_permutexvar_epi16(index, entries);
+        let exponent = self.and_u16(self.sub_or_zero_u16(twice, splat_u16(16)), splat_u16(0xf0));
+        let sign = self.and_u16(self.shl_u16(codes, 8), splat_u16(0x8000));
+        let products = self.xor_u16(self.add_u16(least, self.shl_u16(exponent, 3)), sign);
+        let nan = self.or_u16(sign, splat_u16(BF16_NAN));
+        [self.select_u16(self.equal_u16(twice, splat_u16(0xfe)), nan, products); 2]
     }
 
     #[inline(always)]

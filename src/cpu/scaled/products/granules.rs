@@ -1,7 +1,7 @@
 //! The scales and zero points of a piece, one for every [`GRANULE`] elements.
 
 use crate::cpu::codes::F32_SIGN;
-use crate::cpu::scaled::REGISTER_PIECE;
+use crate::cpu::scaled::pieces::REGISTER_PIECE;
 use crate::cpu::scaled::scales::{Rows, Scales};
 
 /// The smallest block of common formats. Blocks of a multiple of it begin at a granule.
@@ -13,25 +13,19 @@ const COUNT: usize = REGISTER_PIECE / GRANULE;
 pub(super) struct Granules {
     pub scales: [f32; COUNT],
     pub zero_points: [f32; COUNT],
+    /// The codes of the least and of the greatest magnitude of the scales. NaN is greater than ∞.
+    pub magnitudes: [u32; 2],
 }
 
 impl Granules {
     pub(super) fn new() -> Self {
-        Self { scales: [0.0; COUNT], zero_points: [0.0; COUNT] }
+        Self { scales: [0.0; COUNT], zero_points: [0.0; COUNT], magnitudes: [0; 2] }
     }
 
     /// Replaces these by those of `elements` elements, at most a piece, from element `at` on, which begins a granule. Scales
-    /// are multiplied by `factor`. Returns the codes of the least and of the greatest magnitude among them; NaN is greater
-    /// than ∞.
+    /// are multiplied by `factor`.
     #[inline(always)]
-    pub(super) fn fill(
-        &mut self,
-        scales: &Scales<'_>,
-        rows: &Rows,
-        factor: f32,
-        at: usize,
-        elements: usize,
-    ) -> [u32; 2] {
+    pub(super) fn fill(&mut self, scales: &Scales<'_>, rows: &Rows, factor: f32, at: usize, elements: usize) {
         let count = elements.div_ceil(GRANULE);
         let (mut row, mut within, mut done) = (at / rows.len, at % rows.len, 0);
         while done < count {
@@ -64,7 +58,12 @@ impl Granules {
             let magnitude = scale.to_bits() & !F32_SIGN;
             (least, most) = (least.min(magnitude), most.max(magnitude));
         }
-        [least, most]
+        self.magnitudes = [least, most];
+    }
+
+    #[inline(always)]
+    pub(super) fn scales_are_between(&self, [least, most]: [f32; 2]) -> bool {
+        least.to_bits() <= self.magnitudes[0] && self.magnitudes[1] <= most.to_bits()
     }
 }
 

@@ -1,0 +1,110 @@
+//! Casts pieces of a tensor of scaled elements.
+
+use super::multiply::Factors;
+use super::scales::{Rows, Scales};
+use super::{Counted, ProductLoop};
+use crate::cpu::cast_loop::CastLoop;
+use crate::cpu::code_cast::CodeBits;
+use crate::cpu::isa::Isa;
+use crate::cpu::non_temporal::LINE;
+
+/// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.
+pub(super) const PIECE: usize = 2048;
+
+/// The elements that a loop in registers gets at a time.
+pub(super) const REGISTER_PIECE: usize = 8192;
+
+/// FLOATs of a piece, in a whole number of cache lines.
+#[repr(align(64))]
+struct Numbers([u8; 4 * PIECE]);
+
+/// What casts pieces of a tensor.
+pub(super) struct Pieces<'a> {
+    /// The elements of the tensor.
+    pub elements: usize,
+    pub scales: &'a Scales<'a>,
+    pub rows: Rows,
+    pub can_be_nan: bool,
+    pub decode: &'a dyn CastLoop,
+    pub encode: &'a dyn CastLoop,
+    /// Whether the destination type is FLOAT.
+    pub to_float: bool,
+    /// The bits of codes of the source and of the destination.
+    pub bits: CodeBits,
+    pub isa: Isa,
+    pub past_caches: bool,
+    pub counted: Option<&'a Counted>,
+}
+
+impl Pieces<'_> {
+    /// Casts the elements from `at` on in registers. `copy` copies results past the caches.
+    pub(super) fn convert_in_registers(
+        &self,
+        products: &dyn ProductLoop,
+        copy: &dyn CastLoop,
+        mut at: usize,
+        source: &[u8],
+        destination: &mut [u8],
+    ) {
+        let [read, written] = self.bits.bytes(REGISTER_PIECE);
+        let mut results = if self.past_caches { vec![0; written] } else { Vec::new() };
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            let made = |results: &mut [u8]| {
+                let magnitudes = products.convert(self.scales, &self.rows, at, source, results);
+                magnitudes.is_some_and(|scales| self.counted.is_none_or(|counted| counted.keeps(scales)))
+            };
+            let is_made = if self.past_caches {
+                let results = &mut results[..destination.len()];
+                let is_made = made(results);
+                if is_made {
+                    copy_past_caches(copy, results, destination);
+                }
+                is_made
+            } else {
+                made(destination)
+            };
+            if !is_made {
+                self.convert(at, source, destination);
+            }
+            at += REGISTER_PIECE;
+        }
+    }
+
+    /// Casts the elements from `at` on.
+    pub(super) fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8]) {
+        let (mut numbers, mut factors) = (Numbers([0; 4 * PIECE]), Factors::new());
+        let [read, written] = self.bits.bytes(PIECE);
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            // The last byte of the tensor may have bits after the last code.
+            let elements = (source.len() * 8 / self.bits.0[0] as usize).min(self.elements - at);
+            if self.to_float && !self.past_caches {
+                self.products(&mut factors, at, source, destination);
+            } else {
+                let numbers = &mut numbers.0[..4 * elements];
+                self.products(&mut factors, at, source, numbers);
+                let [read, written] =
+                    if self.past_caches { self.encode.convert_past_caches(numbers, destination) } else { [0, 0] };
+                self.encode.convert(&numbers[read..], &mut destination[written..]);
+                if let Some(counted) = self.counted {
+                    counted.add(numbers, destination);
+                }
+            }
+            at += elements;
+        }
+    }
+
+    /// Makes the products of the elements from `at` on.
+    fn products(&self, factors: &mut Factors, at: usize, source: &[u8], numbers: &mut [u8]) {
+        self.decode.convert(source, numbers);
+        factors.multiply(self.isa, self.scales, &self.rows, self.can_be_nan, at, numbers);
+    }
+}
+
+/// Copies results with non-temporal stores, as far as they fill lines of the destination.
+fn copy_past_caches(copy: &dyn CastLoop, results: &[u8], destination: &mut [u8]) {
+    let before = destination.as_ptr().align_offset(LINE).min(destination.len());
+    let [_, after] = copy.convert_past_caches(&results[before..], &mut destination[before..]);
+    let after = before + after;
+    destination[..before].copy_from_slice(&results[..before]);
+    destination[after..].copy_from_slice(&results[after..]);
+}
