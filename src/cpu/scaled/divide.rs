@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::ScaledCast;
+use super::pieces::{Numbers, PIECE};
 use super::scales::{Rows, Scales};
-use super::{Numbers, PIECE, ScaledCast};
 use crate::bits::float_env::with_default_modes;
 use crate::cpu::code_cast::CodeBits;
 use crate::cpu::codes::{F32_NAN, F32_SIGN};

@@ -16,7 +16,7 @@ pub(super) const REGISTER_PIECE: usize = 8192;
 
 /// FLOATs of a piece, in a whole number of cache lines.
 #[repr(align(64))]
-struct Numbers([u8; 4 * PIECE]);
+pub(super) struct Numbers(pub [u8; 4 * PIECE]);
 
 /// What casts pieces of a tensor.
 pub(super) struct Pieces<'a> {
