@@ -242,19 +242,18 @@ trait ProductLoop: Send + Sync {
 }
 
 /// The loop in registers of a cast to FLOAT and one from FLOAT; `None` if there is none.
-fn product_loop(
-    isa: Isa,
-    scales: &Scales<'_>,
-    rows: &Rows,
-    [decode, encode]: [&CodeCast; 2],
-) -> Option<Box<dyn ProductLoop>> {
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+fn product_loop(isa: Isa, scales: &Scales<'_>, rows: &Rows, casts: [&CodeCast; 2]) -> Option<Box<dyn ProductLoop>> {
     match isa {
-        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
-        Isa::Avx2(simd) => products::new(Avx2(simd), scales, rows, [decode, encode]),
-        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
-        Isa::Avx512(simd) => products::new(Avx512(simd), scales, rows, [decode, encode]),
-        _ => None,
+        Isa::Avx2(simd) => products::new(Avx2(simd), scales, rows, casts),
+        Isa::Avx512(simd) => products::new(Avx512(simd), scales, rows, casts),
+        Isa::Portable | Isa::Neon(_) => None,
     }
+}
+
+#[cfg(not(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64"))))]
+fn product_loop(_: Isa, _: &Scales<'_>, _: &Rows, _: [&CodeCast; 2]) -> Option<Box<dyn ProductLoop>> {
+    None
 }
 
 /// Whether an element of a type can be NaN or infinite.
