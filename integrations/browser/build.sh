@@ -34,7 +34,7 @@ module() {
 optimizing=''
 
 optimize() { # folder, name of the file
-    node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
+    node_modules/.bin/wasm-opt -Oz --strip-producers --strip-target-features --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
         --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
         "$1/$2_bg.wasm" -o "$1/optimized.wasm"
     mv "$1/optimized.wasm" "$1/$2_bg.wasm"

@@ -141,8 +141,9 @@ impl Ranges {
         if distance >= elements * by {
             return [self.elements; 2];
         }
-        // Both numbers fit: they are at most the number of elements.
-        let (before, behind) = ((distance / by) as u64, (distance as u128).div_ceil(by as u128) as u64);
+        // The distance of two offsets fits.
+        let (distance, by) = (distance as u64, by as u64);
+        let (before, behind) = (distance / by, distance.div_ceil(by));
         let low = if behind <= self.floor(self.together.min(self.elements)) { 0 } else { self.floor(before) };
         [low, self.floor((low + self.together).min(self.elements))]
     }

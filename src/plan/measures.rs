@@ -76,7 +76,7 @@ impl<'a> Measures<'a> {
     /// The most elements that take at most `bytes` on either side, as a multiple of `step`.
     pub(super) fn fit(&self, bytes: u64, limit: &'static str) -> Result<u64, Error> {
         let bits = self.source_bits.max(self.destination_bits);
-        let elements = (u128::from(bytes) * 8 / u128::from(bits)) as u64 / self.step * self.step;
+        let elements = bytes.saturating_mul(8) / bits / self.step * self.step;
         if elements == 0 {
             let (needed, allowed) = (self.step * bits / 8, bytes);
             return Err(self.conversion.error(CastFault::Limit { limit, needed, allowed }));

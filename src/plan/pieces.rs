@@ -132,10 +132,10 @@ impl Planner<'_> {
     /// Refuses a view that takes too many dispatches in every division. The elements of a destination do not overlap,
     /// so their number gives a lower bound.
     fn check_elements(&self, axes: &[Axis]) -> Result<(), Error> {
-        let elements = axes.iter().map(|axis| u128::from(axis.size)).product::<u128>();
-        let by_binding = u128::from(self.settings.limits.binding_size) * 8 / u128::from(self.measures.destination_bits);
-        let most = by_binding.min(MOST_POSITIONS.into()).min(self.settings.tuning.dispatch_elements.into()).max(1);
-        check_dispatches(self.conversion, u64::try_from(elements.div_ceil(most)).unwrap_or(u64::MAX))
+        let elements = axes.iter().map(|axis| axis.size).product::<u64>();
+        let by_binding = self.settings.limits.binding_size.saturating_mul(8) / self.measures.destination_bits;
+        let most = by_binding.min(MOST_POSITIONS).min(self.settings.tuning.dispatch_elements).max(1);
+        check_dispatches(self.conversion, elements.div_ceil(most))
     }
 
     fn limit(&self, unfit: Unfit) -> Error {

@@ -18,7 +18,7 @@ pub(crate) use wgsl_name::fault_of_name;
 
 use crate::types::element::{ElementType, Operator};
 use cast_fault::CastText;
-use text::{added, list, out_of_memory};
+use text::{added, escaped, list, numbers, out_of_memory};
 
 /// A version of an operator, and the opset for which it was looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ pub enum Error {
         expected: Option<&'static str>,
     },
     /// The shape does not fit the data of the tensor.
-    #[error("shape {shape:?} of {element_type} {}", fit(*.expected, *.found, .unit))]
+    #[error("shape {} of {element_type} {}", numbers(.shape), fit(*.expected, *.found, .unit))]
     #[non_exhaustive]
     Shape {
         /// The element type.
@@ -92,7 +92,7 @@ pub enum Error {
         unit: &'static str,
     },
     /// The scales do not fit the tensor's shape: see [`cpu::Scales`](crate::cpu::Scales).
-    #[error("scales of shape {shape:?} in blocks {block:?}: {fault}")]
+    #[error("scales of shape {} in blocks {}: {fault}", numbers(.shape), numbers(.block))]
     #[non_exhaustive]
     Scales {
         /// The tensor's elements along each axis.
@@ -192,7 +192,7 @@ pub enum Error {
         reason: String,
     },
     /// No adapter's name contains the requested text.
-    #[error("no adapter's name contains {wanted:?} (available: {})", list(.available))]
+    #[error("no adapter's name contains {} (available: {})", escaped(.wanted), list(.available))]
     #[non_exhaustive]
     AdapterNotFound {
         /// The requested text.

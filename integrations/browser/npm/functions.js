@@ -23,6 +23,12 @@ function bits(options = {}) {
   return optionBits(castOptions(options));
 }
 
+/** The methods by their numbers in the module. */
+const METHODS = [
+  'decode', 'decodeFour', 'decodeWord', 'decodeVector', 'encode', 'encodeFour', 'encodeWord', 'encodeVector', 'lane', 'withLane',
+  'load', 'loadValue', 'store', 'storeAtomic', 'storeValue',
+];
+
 /** Functions under one prefix. Each method writes a function, unless it is written, and tells its name and types. */
 export class Functions {
   #functions;
@@ -94,6 +100,6 @@ export class Functions {
 
   #write(method, type, options, array = '', vectors = false) {
     const [{ number }, given] = [named(type), bits(options)];
-    return read(called(() => this.#functions.write(method, number, given, array, vectors)));
+    return read(called(() => this.#functions.write(METHODS.indexOf(method), number, given, array, vectors)));
   }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::overlap::{BufferRange, OverlapText};
 use super::slice_fault::{SliceFault, SliceText};
-use super::text::{counted, out_of_memory};
+use super::text::{counted, escaped, out_of_memory};
 use crate::types::element::{ElementType, Kind};
 use crate::types::side::Side;
 
@@ -163,10 +163,10 @@ impl fmt::Display for CastText<'_> {
             CastFault::NoKernel => f.write_str(" is supported only on the CPU: strings have no GPU kernel"),
             CastFault::Literal { index, literal, is_number: false } => {
                 let needed = if to == ElementType::BOOL { "boolean or a number" } else { "number" };
-                write!(f, ": element {index} is not a {needed}: {literal:?}")
+                write!(f, ": element {index} is not a {needed}: {}", escaped(literal))
             }
             CastFault::Literal { index, literal, is_number: true } => {
-                write!(f, ": element {index} is out of range for 64-bit integers: {literal:?}")
+                write!(f, ": element {index} is out of range for 64-bit integers: {}", escaped(literal))
             }
             CastFault::DestinationLength { expected, found } => {
                 write!(f, ": the destination must have {}, got {found}", counted(*expected, "byte"))

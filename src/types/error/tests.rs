@@ -245,3 +245,15 @@ fn element_types_names_and_shapes() {
     assert_eq!(shape(Some(6), None, "element"), "shape [2, 3] of float16 needs 6 elements, got more");
     assert_eq!(shape(None, None, "element"), "shape [2, 3] of float16 is too large: its size overflows");
 }
+
+#[test]
+fn quoted_text_shows_all_that_it_has() {
+    assert_eq!(quoted("ä \"\\\0\t\n\r'漢😀"), r#""ä \"\\\0\t\n\r'漢😀""#);
+    assert_eq!(quoted("a\u{202e}b\u{200b}\u{feff}\u{e0041}"), r#""a\u{202e}b\u{200b}\u{feff}\u{e0041}""#);
+    // As `{:?}`, but for marks that `{:?}` escapes where they come first.
+    let letters = (0..0x300).chain(0x2000..0x2070).filter_map(char::from_u32);
+    for text in letters.map(|letter| letter.to_string()).filter(|text| text != "\u{2065}") {
+        assert_eq!(quoted(&text), format!("{text:?}"));
+    }
+    assert_eq!(quoted(&"x".repeat(81)), format!("\"{}…\"", "x".repeat(80)));
+}

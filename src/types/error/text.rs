@@ -18,7 +18,44 @@ pub(super) fn added(since: Option<u32>) -> Option<String> {
 
 /// Untrusted text in quotes, at most 80 characters of it.
 pub(crate) fn quoted(text: &str) -> String {
-    format!("{:?}", cut(text, 80))
+    escaped(&cut(text, 80))
+}
+
+/// Text in quotes. What cannot be seen, or changes how the text around it is shown, is escaped. `{:?}` would do the same
+/// with tables of all of Unicode, which small programs would then contain.
+pub(super) fn escaped(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\0' => quoted.push_str("\\0"),
+            '\t' => quoted.push_str("\\t"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\u{01}'..='\u{1f}'
+            | '\u{7f}'..='\u{a0}'
+            | '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{2000}'..='\u{200f}'
+            | '\u{2028}'..='\u{202f}'
+            | '\u{205f}'..='\u{206f}'
+            | '\u{3000}'
+            | '\u{e000}'..='\u{f8ff}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'.. => quoted.push_str(&format!("\\u{{{:x}}}", letter as u32)),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Numbers in brackets: `[2, 3]`.
+pub(super) fn numbers(numbers: &[usize]) -> String {
+    let all: Vec<_> = numbers.iter().map(|number| number.to_string()).collect();
+    format!("[{}]", all.join(", "))
 }
 
 /// The text, or its first `characters` characters and `…` if it is longer.

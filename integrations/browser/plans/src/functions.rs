@@ -31,11 +31,12 @@ impl Functions {
         self.0.list().iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Writes the function of a method with one type and options. `array` is a variable of the caller, which holds
-    /// vectors if `vectors` is true; methods without an array ignore both. Returns a line.
+    /// Writes the function of a method with one type and options. The method is its number in `METHODS` of
+    /// `npm/functions.js`. `array` is a variable of the caller, which holds vectors if `vectors` is true; methods without
+    /// an array ignore both. Returns a line.
     pub fn write(
         &mut self,
-        method: &str,
+        method: u8,
         element_type: u8,
         option_bits: u8,
         array: &str,
@@ -67,7 +68,7 @@ impl Functions {
 impl Functions {
     fn call(
         &mut self,
-        method: &str,
+        method: u8,
         element_type: ElementType,
         option_bits: u8,
         array: &str,
@@ -75,21 +76,20 @@ impl Functions {
     ) -> Result<Function, Error> {
         let (functions, options) = (&mut self.0, options(option_bits));
         match method {
-            "decode" => functions.decode(element_type),
-            "decodeFour" => functions.decode_four(element_type),
-            "decodeWord" => functions.decode_word(element_type),
-            "decodeVector" => functions.decode_vector(element_type),
-            "encode" => functions.encode(element_type, &options),
-            "encodeFour" => functions.encode_four(element_type, &options),
-            "encodeWord" => functions.encode_word(element_type, &options),
-            "encodeVector" => functions.encode_vector(element_type, &options),
-            "lane" => functions.lane(element_type),
-            "withLane" => functions.with_lane(element_type),
-            "load" => functions.load(element_type, variable),
-            "loadValue" => functions.load_value(element_type, variable),
-            "store" => functions.store(element_type, variable),
-            "storeAtomic" => functions.store_atomic(element_type, array),
-            // npm/functions.js has no other method.
+            0 => functions.decode(element_type),
+            1 => functions.decode_four(element_type),
+            2 => functions.decode_word(element_type),
+            3 => functions.decode_vector(element_type),
+            4 => functions.encode(element_type, &options),
+            5 => functions.encode_four(element_type, &options),
+            6 => functions.encode_word(element_type, &options),
+            7 => functions.encode_vector(element_type, &options),
+            8 => functions.lane(element_type),
+            9 => functions.with_lane(element_type),
+            10 => functions.load(element_type, variable),
+            11 => functions.load_value(element_type, variable),
+            12 => functions.store(element_type, variable),
+            13 => functions.store_atomic(element_type, array),
             _ => functions.store_value(element_type, &options, variable),
         }
     }

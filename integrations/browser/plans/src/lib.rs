@@ -11,6 +11,10 @@ use wasm_bindgen::prelude::*;
 use wgpu_cast::wgsl::Kernel;
 use wgpu_cast::{CastOptions, CastSpec, ElementType, Float4Nan, Int4Overflow, RoundMode};
 
+/// A quarter of the code of the standard library's allocator.
+#[global_allocator]
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
+
 /// All element types, one a line: name, width in bits, and other names. The number of a type is that of its line.
 #[wasm_bindgen(js_name = elementTypes)]
 pub fn element_types() -> String {
