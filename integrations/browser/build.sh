@@ -34,8 +34,13 @@ module() {
 optimizing=''
 
 optimize() { # folder, name of the file
-    node_modules/.bin/wasm-opt -Oz --strip-producers --strip-target-features --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
-        --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
+    # Merged functions take more arguments, which loops of casts would pay for.
+    merge=''
+    [ "$2" != wgpu_cast_web_plans ] || merge=--merge-similar-functions
+    # shellcheck disable=SC2086 # one word or none
+    node_modules/.bin/wasm-opt $merge -Oz --strip-producers --strip-target-features \
+        --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext \
+        --enable-mutable-globals --enable-multivalue --enable-simd \
         "$1/$2_bg.wasm" -o "$1/optimized.wasm"
     mv "$1/optimized.wasm" "$1/$2_bg.wasm"
 }

@@ -239,7 +239,7 @@ impl Functions {
         body: &str,
     ) -> Function {
         let other = |word: &str| (word == variable && word != "ARRAY").then(|| format!("{word}_here"));
-        let body = rename(body, other).replace("ARRAY", variable);
+        let body = rename(body, |word| if word == "ARRAY" { Some(variable.to_owned()) } else { other(word) });
         let names: Vec<_> = arguments.iter().map(|(name, _)| other(name).unwrap_or((*name).to_owned())).collect();
         let arguments: Vec<_> = names.iter().zip(arguments).map(|(name, (_, kind))| (name.as_str(), *kind)).collect();
         self.write(name, &arguments, result, &body)

@@ -25,7 +25,8 @@ pub(super) fn rename(text: &str, new: impl Fn(&str) -> Option<String>) -> String
     let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     let mut renamed = String::with_capacity(text.len());
     for line in text.lines() {
-        let code = line.split("//").next().unwrap_or_default();
+        let comment = line.as_bytes().windows(2).position(|two| two == b"//");
+        let code = comment.and_then(|start| line.get(..start)).unwrap_or(line);
         // A piece is a word, which may be empty, and the character after it.
         for piece in code.split_inclusive(is_other) {
             let word = piece.trim_end_matches(is_other);
