@@ -71,7 +71,7 @@ if [ "${1:-}" = --plans ]; then
     exit
 fi
 module cpu wgpu-cast-web release --no-default-features
-module gpu wgpu-cast-web release
+module gpu wgpu-cast-web fast
 optimized
 package npm gpu/wgpu_cast_web plans/wgpu_cast_web_plans
 
