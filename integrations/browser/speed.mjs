@@ -1,5 +1,6 @@
-// Measures `cast` of the npm package on the CPU beside JavaScript's own conversions of typed arrays, and a copy. They run in turns; a
-// figure is the median of 15 runs, in GB/s read and written, and a ratio that of these medians. `cast` also counts losses.
+// Measures `cast` of the npm package on the CPU beside JavaScript's own conversions of typed arrays, and a copy. They run in turns, all
+// of them five times before anything is timed. A figure is the median of 15 runs, in GB/s read and written, and a ratio the median of the
+// runs' ratios. `cast` also counts losses.
 //
 //     node speed.mjs [ELEMENTS] [FOLDER OF THE PACKAGE]
 //
@@ -32,28 +33,32 @@ const rows = [
   ['float', 'double', float, () => new Float64Array(float)],
 ];
 
-const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];
+const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
 const text = (number) => (Number.isFinite(number) ? number.toFixed(2) : '–');
 
+/** GB/s of `bytes` that `work` reads and writes. */
+async function rate(work, bytes) {
+  const start = performance.now();
+  const result = await work();
+  return bytes(result) / (performance.now() - start) / 1e6;
+}
+
+/** The rates of `cast`, of JavaScript and of a copy. */
+async function run([from, to, source, convert]) {
+  let both = 0;
+  const own = await rate(() => cast(source, from, to), ({ data }) => (both = source.byteLength + data.byteLength));
+  const script = convert ? await rate(convert, () => both) : NaN;
+  const copy = await rate(() => source.slice(), () => 2 * source.byteLength);
+  return [own, script, copy];
+}
+
+for (let round = 0; round < 5; round += 1) for (const row of rows) await run(row);
 console.log(`${cpus()[0].model}, Node ${process.version}, ${elements} elements\n`);
 console.log('| cast | GB/s | JavaScript, GB/s | ratio to JavaScript | ratio to a copy |\n| --- | --- | --- | --- | --- |');
-for (const [from, to, source, convert] of rows) {
-  const times = [[], [], []];
-  let bytes = 0;
-  const timed = async (kept, work) => {
-    const start = performance.now();
-    const result = await work();
-    kept.push(performance.now() - start);
-    return result;
-  };
-  for (let run = 0; run < RUNS; run += 1) {
-    const { data } = await timed(times[0], () => cast(source, from, to));
-    if (convert) await timed(times[1], convert);
-    await timed(times[2], () => source.slice());
-    bytes = source.byteLength + data.byteLength;
-  }
-  const [own, script, copy] = times.map(median);
-  // A copy reads and writes the source's bytes; the rates are compared.
-  const rates = [bytes / own, bytes / script, (2 * source.byteLength) / copy].map((rate) => rate / 1e6);
-  console.log(`| ${from} → ${to} | ${text(rates[0])} | ${text(rates[1])} | ${text(rates[0] / rates[1])} | ${text(rates[0] / rates[2])} |`);
+for (const row of rows) {
+  const rates = [];
+  for (let round = 0; round < RUNS; round += 1) rates.push(await run(row));
+  const of = (number) => text(median(rates.map(number)));
+  const figures = [of(([own]) => own), of(([, script]) => script), of(([own, script]) => own / script), of(([own, , copy]) => own / copy)];
+  console.log(`| ${row[0]} → ${row[1]} | ${figures.join(' | ')} |`);
 }
