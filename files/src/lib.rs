@@ -40,7 +40,7 @@
 //! ```
 //!
 //! # Features
-//! `wgpu`, `backends` and `threads` are those of `wgpu-cast`, on by default. Without `wgpu`, models cannot be run;
+//! `wgpu`, `backends`, `threads` and `cpu-simd` are those of `wgpu-cast`, on by default. Without `wgpu`, models cannot be run;
 //! everything else is there.
 
 mod block_scales;

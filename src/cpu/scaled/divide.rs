@@ -42,8 +42,8 @@ use crate::types::spec::CastSpec;
 /// ```
 ///
 /// # Errors
-/// As [`cast_scaled`](super::cast_scaled). [`CastFault::ZeroPoint`] also for the first zero point that is not 0. Nothing is
-/// written then.
+/// As [`cast_scaled`](super::cast_scaled), and [`CastFault::DivisionZeroPoint`] for the first zero point that is not 0.
+/// Nothing is written then.
 pub fn cast_divided_counted(
     spec: &CastSpec,
     scales: &Scales<'_>,
@@ -53,7 +53,7 @@ pub fn cast_divided_counted(
     let cast = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), destination.len()])?;
     if let Some(index) = scales.zero_points.iter().position(|point| *point != 0) {
         let zero_point = scales.zero_points[index];
-        return Err(Error::cast(spec.from, spec.to, CastFault::ZeroPoint { index, zero_point }));
+        return Err(Error::cast(spec.from, spec.to, CastFault::DivisionZeroPoint { index, zero_point }));
     }
     let lost = Mutex::new(LossCounts::default());
     if cast.elements == 0 {

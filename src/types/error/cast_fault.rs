@@ -46,6 +46,14 @@ pub enum CastFault {
         /// The zero point.
         zero_point: i32,
     },
+    /// A division by scales has no zero points: see [`cpu::cast_divided_counted`](crate::cpu::cast_divided_counted).
+    #[non_exhaustive]
+    DivisionZeroPoint {
+        /// Index of the block, in row-major order.
+        index: usize,
+        /// The zero point, which is not 0.
+        zero_point: i32,
+    },
     /// The cast exceeds a limit. The limit is the device's, one of this crate, or a smaller one that the caller has
     /// set, for example by [`CasterDescriptor`](crate::CasterDescriptor).
     #[non_exhaustive]
@@ -180,6 +188,9 @@ impl fmt::Display for CastText<'_> {
                     _ => "must be 0",
                 };
                 write!(f, ": the zero point {zero_point} of block {index} {fault} for {from}")
+            }
+            CastFault::DivisionZeroPoint { index, zero_point } => {
+                write!(f, ": the zero point {zero_point} of block {index} must be 0 in a division by scales")
             }
             CastFault::Limit { limit, needed, allowed } => {
                 write!(f, " exceeds the limit {limit}: {needed} needed, {allowed} allowed")
