@@ -1,30 +1,32 @@
 //! The scales of weights that are quantized, by the largest magnitudes of their blocks.
 
-use wgpu_cast::cpu::Scales;
-use wgpu_cast::{CastSpec, ElementType, cpu};
+use std::io;
 
-use super::error::{FileError, PlanFault, ScaleFault};
+use wgpu_cast::cpu::Scales;
+use wgpu_cast::{CastSpec, ElementType, Kind, cpu};
+
+use super::error::{BlockFault, FileCause, FileError, PlanFault};
 use super::input::{ReadAt, read_at};
 use super::memory::zeros;
-use super::plan::{FilePlan, Part};
+use super::plan::{FilePlan, Part, TensorCast};
 use super::scaled::ScaledCast;
+use super::stream::check;
 use crate::repack::code_bits;
 
 /// The most bytes of a weight that are in memory at once.
 const BUFFER: u64 = 1 << 20;
 
-/// The scale of a block that has no scale.
-const NAN: &str = "NaN, like an element of its block,";
-const INFINITE: &str = "inf, like an element of its block,";
-
-/// The scales for a plan that quantizes weights of FLOAT, FLOAT16 or BFLOAT16: those of each [`Part::Scaled`] whose scales are
-/// FLOATs of the input that follows the given ones. The result is that input. [`write_scaled`](super::write_scaled) then
+/// The scales for a plan that quantizes weights of FLOAT, FLOAT16 or BFLOAT16 to FLOAT8 types (not FLOAT8E8M0), FLOAT6 types or
+/// FLOAT4E2M1: those of each [`Part::Scaled`] whose scales are FLOATs of the input that follows the given ones. The result is
+/// that input. [`write_scaled`](super::write_scaled) then
 /// makes the output, with [`cpu::cast_divided_counted`] in place of the function that multiplies.
 ///
 /// A scale is the largest magnitude of its block divided by the largest number of the destination type, in FLOAT. It is at
 /// least 2⁻¹²⁶, the smallest normal number, and 1 if all elements of its block are 0.
 ///
-/// The weights are read once, in pieces of at most 1 MiB. The scales take 4 bytes each.
+/// The weights are read once, in pieces of at most 1 MiB. `on_read` gets the bytes of each piece that was read. Its error ends
+/// the work, so `on_read` can cancel it. All work is done on the calling thread. The scales take 4 bytes each, and up to
+/// 12 bytes while those of one weight are computed.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, cpu};
@@ -40,7 +42,7 @@ const INFINITE: &str = "inf, like an element of its block,";
 ///     ScaledCast { cast, columns: 2, block: [1, 2], scales, second: None, zero_points: None, transposed: false };
 /// let plan = FilePlan { parts: vec![Part::Scaled(Box::new(quantized))] };
 ///
-/// let scales = files::block_scales(&plan, &[&weight])?;
+/// let scales = files::block_scales(&plan, &[&weight], &mut |_| Ok(()))?;
 /// assert_eq!(scales, [1.75f32 / 448.0, 2.0].map(f32::to_le_bytes).concat());
 /// let (settings, mut codes) = (StreamSettings::default(), Vec::new());
 /// let casters = (&cpu::cast_counted, &cpu::cast_divided_counted);
@@ -54,50 +56,96 @@ const INFINITE: &str = "inf, like an element of its block,";
 /// ```
 ///
 /// # Errors
-/// [`FileCause::Read`](super::FileCause::Read) and [`FileCause::OutOfMemory`](super::FileCause::OutOfMemory);
-/// [`FileCause::Malformed`](super::FileCause::Malformed) for the first block with an element that is infinite or NaN;
-/// [`FileCause::Request`](super::FileCause::Request) for weights of other types, and for blocks that do not fit.
-pub fn block_scales(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, FileError> {
+/// [`FileCause::Read`] and [`FileCause::OutOfMemory`]; [`FileCause::Write`] with the error of `on_read`;
+/// [`FileCause::Malformed`] for the first block with an element that is infinite or NaN. Before any work, those of
+/// [`write_scaled`](super::write_scaled), and [`FileCause::Request`] for other types, a second scale and zero points.
+pub fn block_scales(
+    plan: &FilePlan,
+    inputs: &[&dyn ReadAt],
+    on_read: &mut dyn FnMut(u64) -> io::Result<()>,
+) -> Result<Vec<u8>, FileError> {
+    plan.parts.iter().try_for_each(|part| check(part, inputs.len() + 1))?;
     let computed = plan.parts.iter().filter_map(|part| match part {
         Part::Scaled(cast) if cast.scales.input == inputs.len() => Some(&**cast),
         _ => None,
     });
     let casts: Vec<&ScaledCast> = computed.collect();
-    let end = |cast: &&ScaledCast| cast.scales.offset.saturating_add(cast.blocks().saturating_mul(4));
-    let mut made = zeros(casts.iter().map(end).max().unwrap_or(0))?;
+    let bytes = casts.iter().fold(0u64, |bytes, cast| bytes.saturating_add(cast.blocks().saturating_mul(4)));
+    for cast in &casts {
+        check_cast(cast, inputs, bytes).map_err(|error| error.of_tensor(&cast.cast.name))?;
+    }
+    let mut made = zeros(bytes)?;
+    // Several casts may be parts of one weight. Its blocks are counted from the first one on.
+    let (mut weight, mut first) = ("", 0);
     for cast in casts {
-        let scales = scales_of(cast, inputs).map_err(|error| error.of_tensor(&cast.cast.name))?;
+        if weight != cast.cast.name {
+            (weight, first) = (cast.cast.name.as_str(), 0);
+        }
+        let scales = scales_of(cast, first, inputs[cast.cast.input], on_read);
+        let scales = scales.map_err(|error| error.of_tensor(weight))?;
         made[cast.scales.offset as usize..][..scales.len()].copy_from_slice(&scales);
+        first += cast.blocks();
     }
     Ok(made)
 }
 
-/// The scales of a cast, as bytes.
-fn scales_of(cast: &ScaledCast, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, FileError> {
+/// Refuses a cast that does not quantize, whose quotients need more than its scales, or whose weight or scales lie outside
+/// their inputs. That of the scales has `bytes` bytes.
+fn check_cast(cast: &ScaledCast, inputs: &[&dyn ReadAt], bytes: u64) -> Result<(), FileError> {
     let [from, to] = [cast.cast.from, cast.cast.to].map(|storage| storage.element_type);
     if ![ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16].contains(&from) {
         return Err(PlanFault::Kind { wanted: "float, float16 or bfloat16", found: from }.into());
     }
+    let is_float = matches!(to.kind(), Kind::Float(_)) && to != ElementType::FLOAT8E8M0;
+    if !is_float || code_bits(to) > 8 {
+        return Err(PlanFault::Kind { wanted: "codes of float8, float6 or float4", found: to }.into());
+    }
     if cast.scales.element_type != ElementType::FLOAT {
         return Err(PlanFault::Kind { wanted: "scales of float", found: cast.scales.element_type }.into());
     }
-    cast.check(inputs.len() + 1)?;
-    let input =
-        inputs.get(cast.cast.input).ok_or(PlanFault::NoInput { input: cast.cast.input, inputs: inputs.len() })?;
-    let largest = largest_codes(cast, *input).map_err(|error| error.of_input(cast.cast.input))?;
+    if cast.second.is_some() || cast.zero_points.is_some() {
+        return Err(PlanFault::DividedBy.into());
+    }
+    // The plan was checked: these sums are numbers of bytes.
+    let end = cast.scales.offset + cast.blocks() * 4;
+    if end > bytes {
+        return Err(PlanFault::ScaleGap { end, bytes }.into());
+    }
+    let TensorCast { elements, input, offset, .. } = cast.cast;
+    let weight = *inputs.get(input).ok_or(PlanFault::NoInput { input, inputs: inputs.len() })?;
+    // An input with the last element has all, so that the scales need no memory for what a plan only claims.
+    let width = width(from);
+    let last = elements.checked_sub(1).map(|last| offset + last * width);
+    last.map_or(Ok(()), |last| read_at(weight, last, &mut [0; 4][..width as usize]))
+        .map_err(|error| error.of_input(input))
+}
+
+/// The scales of a cast, as bytes. `first` is the index of the first block in its weight.
+fn scales_of(
+    cast: &ScaledCast,
+    first: u64,
+    input: &dyn ReadAt,
+    on_read: &mut dyn FnMut(u64) -> io::Result<()>,
+) -> Result<Vec<u8>, FileError> {
+    let [from, to] = [cast.cast.from, cast.cast.to].map(|storage| storage.element_type);
+    let largest = largest_codes(cast, input, on_read)?;
     let count = largest.len() / width(from) as usize;
     let (mut floats, mut scales) = (zeros(count as u64 * 4)?, zeros(count as u64 * 4)?);
-    cpu::cast_bytes(&CastSpec::new(from, ElementType::FLOAT), &largest, count, &mut floats)?;
-    if count > 0 {
-        let (spec, limit) = (CastSpec::new(ElementType::FLOAT, ElementType::FLOAT), [largest_number(to)?]);
-        cpu::cast_divided_counted(&spec, &Scales::new(&[count], &[count], &limit)?, &floats, &mut scales)?;
-    }
+    // Threads would be those of the global pool, which may not be the caller's.
+    cpu::on_this_thread(|| {
+        cpu::cast_bytes(&CastSpec::new(from, ElementType::FLOAT), &largest, count, &mut floats)?;
+        if count > 0 {
+            let (spec, limit) = (CastSpec::new(ElementType::FLOAT, ElementType::FLOAT), [largest_number(to)?]);
+            cpu::cast_divided_counted(&spec, &Scales::new(&[count], &[count], &limit)?, &floats, &mut scales)?;
+        }
+        Ok::<_, FileError>(())
+    })?;
     let scales_and_largest = scales.as_chunks_mut::<4>().0.iter_mut().zip(floats.as_chunks::<4>().0);
     for (index, (scale, largest)) in scales_and_largest.enumerate() {
         let largest = f32::from_le_bytes(*largest);
         if !largest.is_finite() {
-            let value = if largest.is_nan() { NAN } else { INFINITE };
-            return Err(ScaleFault { name: cast.scales.name.clone(), index: index as u64, value }.into());
+            let value = if largest.is_nan() { "a NaN" } else { "an infinity" };
+            return Err(BlockFault { index: first + index as u64, value }.into());
         }
         // The bits of magnitudes have their order.
         let bits = u32::from_le_bytes(*scale).max(f32::MIN_POSITIVE.to_bits());
@@ -106,7 +154,7 @@ fn scales_of(cast: &ScaledCast, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, FileE
     Ok(scales)
 }
 
-/// The largest number of a type.
+/// The largest number of a type that saturates.
 fn largest_number(to: ElementType) -> Result<f32, FileError> {
     let (mut code, mut float) = (zeros(to.packed_bytes(1).unwrap_or(0))?, [0; 4]);
     cpu::cast_bytes(&CastSpec::new(ElementType::FLOAT, to), &f32::MAX.to_le_bytes(), 1, &mut code)?;
@@ -119,7 +167,11 @@ fn width(element_type: ElementType) -> u64 {
 }
 
 /// The largest code of each block without its sign: codes of floats are in the order of their magnitudes.
-fn largest_codes(cast: &ScaledCast, input: &dyn ReadAt) -> Result<Vec<u8>, FileError> {
+fn largest_codes(
+    cast: &ScaledCast,
+    input: &dyn ReadAt,
+    on_read: &mut dyn FnMut(u64) -> io::Result<()>,
+) -> Result<Vec<u8>, FileError> {
     let (elements, columns, width) = (cast.cast.elements, cast.columns, width(cast.cast.from.element_type));
     let mut largest = zeros(cast.blocks() * width)?;
     let mut buffer = zeros(BUFFER.min(elements * width))?;
@@ -127,7 +179,9 @@ fn largest_codes(cast: &ScaledCast, input: &dyn ReadAt) -> Result<Vec<u8>, FileE
     while start < elements {
         let end = elements.min(start + BUFFER / width);
         let bytes = &mut buffer[..((end - start) * width) as usize];
-        read_at(input, cast.cast.offset + start * width, bytes)?;
+        let read = read_at(input, cast.cast.offset + start * width, bytes);
+        read.map_err(|error| error.of_input(cast.cast.input))?;
+        on_read(bytes.len() as u64).map_err(FileCause::Write)?;
         let (mut at, mut rest) = (start, &*bytes);
         while at < end {
             let (row, column) = (at / columns, at % columns);

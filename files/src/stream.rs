@@ -169,7 +169,7 @@ fn make(
 }
 
 /// Checks that a part can be made from `inputs` inputs.
-fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
+pub(super) fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
     let (input, offset, bytes) = match part {
         Part::Bytes(_) => return Ok(()),
         Part::Copy(range) => (range.input, range.offset, Some(range.bytes)),

@@ -131,7 +131,8 @@ pub struct ConvertArgs {
     pub attributes: Attributes,
     #[command(flatten)]
     pub device: DeviceArgs,
-    /// Memory for the buffers of tensor data, such as 512MiB or 4GiB; headers, strings and ONNX graphs take more
+    /// Memory for the buffers of tensor data, such as 512MiB or 4GiB; headers, strings, ONNX graphs and the scales
+    /// of --quantize take more
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB")]
     pub memory: u64,
     /// Continue an interrupted conversion, after checking what is there; keep the partial file if it is interrupted

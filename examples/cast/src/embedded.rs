@@ -33,7 +33,8 @@ pub struct Refused {
     pub message: String,
 }
 
-/// Gets the bytes that are done, the bytes of all outputs, and the name of a tensor or file. Returns whether to go on.
+/// Gets the bytes that are done, all bytes, and the name of a tensor or file. The bytes are those of the outputs and, with
+/// `--quantize`, those of the weights, which are read first. Returns whether to go on.
 pub type OnProgress = Box<dyn FnMut(u64, u64, &str) -> bool>;
 
 /// The command that runs on this thread.

@@ -115,12 +115,12 @@ types and shapes of the tensors and by quantization_config; all else is refused:
 --quantize writes weights as float8e4m3fn with scales of float, which are computed in a first pass: the
 largest magnitude of a block divided by 448, and 1 for zeros. A code is the weight divided by its scale,
 rounded to float, and then cast. NaN and infinity are errors. Weights are float, float16 and bfloat16
-tensors of two axes whose names end with .weight, apart from embeddings, output layers and routers
-(embed_tokens, wte, wpe, word_embeddings, position_embeddings, lm_head, gate, router, shared_expert_gate).
+tensors of two axes whose names end with .weight, apart from embeddings, output layers and routers (*embed*,
+wte, wpe, shared, relative_attention_bias, lm_head, output, gate, router, shared_expert_gate).
 --map GLOB=float8e4m3fn quantizes others, --except and --map GLOB=keep leave weights as they are. All other
 tensors stay as they are. Scales lie beside their weights, config.json gets a quantization_config (with
 --copy-others), and --dequantize reads all layouts:
-  tensor  X_scale, and the layers in the metadata of the file (ComfyUI)
+  tensor  X_scale of shape [1], and the layers in the metadata of the file (ComfyUI)
   row     X_scale of shape [rows, 1] (compressed-tensors)
   block   X_scale_inv for each 128 x 128 elements (DeepSeek, Qwen)
 No activation is measured: configurations say that those are quantized while the model runs.

@@ -33,6 +33,7 @@ macro_rules! faults {
 faults! {
     Plan(PlanFault),
     Scale(ScaleFault),
+    Block(BlockFault),
     Npy(NpyFault),
     Npz(NpzFault),
     Safetensors(SafetensorsFault),
@@ -69,6 +70,10 @@ pub(crate) enum PlanFault {
     ScaledStorage,
     #[error("scales are floats and zero points integers of 8, 16 or 32 bits, not {found}")]
     ScaleType { found: ElementType },
+    #[error("a weight that is quantized has neither a second scale nor zero points")]
+    DividedBy,
+    #[error("scales end at byte {end} of their input, and all scales of the plan take {}", counted(*.bytes, "byte"))]
+    ScaleGap { end: u64, bytes: u64 },
 }
 
 impl PlanFault {
@@ -88,7 +93,9 @@ impl PlanFault {
             | Self::NoScaledCaster
             | Self::Blocks { .. }
             | Self::ScaledStorage
-            | Self::ScaleType { .. } => FileCause::Request,
+            | Self::ScaleType { .. }
+            | Self::DividedBy
+            | Self::ScaleGap { .. } => FileCause::Request,
         }
     }
 }
@@ -104,6 +111,20 @@ pub(crate) struct ScaleFault {
 }
 
 impl ScaleFault {
+    fn class(&self) -> Class {
+        FileCause::Malformed
+    }
+}
+
+/// A block of a weight that is quantized has an element that is not finite. `index` counts the blocks of the weight.
+#[derive(Debug, thiserror::Error)]
+#[error("block {index} has {value}, so that it has no scale")]
+pub(crate) struct BlockFault {
+    pub index: u64,
+    pub value: &'static str,
+}
+
+impl BlockFault {
     fn class(&self) -> Class {
         FileCause::Malformed
     }

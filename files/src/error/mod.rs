@@ -11,7 +11,7 @@ use wgpu_cast::Error;
 use crate::text::{of_tensor, quoted};
 
 pub use cause::{FileCause, FileFault};
-pub(crate) use faults::{NpyFault, NpzFault, PlanFault, SafetensorsFault, ScaleFault};
+pub(crate) use faults::{BlockFault, NpyFault, NpzFault, PlanFault, SafetensorsFault, ScaleFault};
 pub(crate) use onnx::{ModelFault, TensorFault};
 
 /// An error of reading, planning, writing or running files. It has a [`cause`](Self::cause), and a place as far as that is

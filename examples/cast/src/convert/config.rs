@@ -8,13 +8,11 @@ use std::path::Path;
 use serde_json::Value;
 use wgpu_cast::ElementType;
 
+use super::dequantize::LONGEST_CONFIGURATION;
 use super::folder_types::FolderTypes;
-use super::json::members;
+use super::json::{Members, members, repeated};
 use super::quantize::configuration;
 use crate::failure::Failure;
-
-/// The longest configuration that is read. Longer files, such as vocabularies, are no configurations.
-const LONGEST: u64 = 4 << 20;
 
 /// The depth to which fields are searched for.
 const DEEPEST: usize = 16;
@@ -63,7 +61,7 @@ pub struct Changes {
 /// Whether a file is the configuration of a model.
 fn is_config(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name == "config.json" || name.ends_with("_config.json")
+    name == OF_MODEL || name.ends_with("_config.json")
 }
 
 /// Whether a file says only how tensors are quantized.
@@ -74,20 +72,20 @@ pub fn is_of_scales(path: &Path) -> bool {
 /// The changes in a file that is copied, if it is the configuration of a model whose tensors are cast.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or gives a member twice that is to tell of scales.
 pub fn changes(path: &Path, types: &FolderTypes) -> Result<Changes, Failure> {
     let size = fs::metadata(path).map_err(|error| Failure::at(path, error))?.len();
-    if !is_config(path) || size > LONGEST || !types.is_cast {
+    if !is_config(path) || !(types.is_cast || types.quantized.is_some()) {
         return Ok(Changes::default());
+    }
+    if size > LONGEST_CONFIGURATION {
+        let what = format!("it has {size} bytes, the limit is {LONGEST_CONFIGURATION}");
+        return Ok(Changes { edits: Vec::new(), warnings: vec![format!("copied as it is, because {what}")] });
     }
     let bytes = fs::read(path).map_err(|error| Failure::at(path, error))?;
     let mut changes = Changes::default();
     let found = match std::str::from_utf8(&bytes) {
-        Ok(text) => match types.quantized {
-            Some(layout) => changes.tell(path, text, &configuration(layout, &types.kept_layers)),
-            None => changes.find(text, 0, types, 0),
-        }
-        .map_err(|error| error.to_string()),
+        Ok(text) => changes.of_text(path, text, types)?.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     if let Err(what) = found {
@@ -104,12 +102,30 @@ pub fn may_have_weights(path: &Path) -> bool {
 }
 
 impl Changes {
-    /// Adds the configuration of new scales to that of a model. The type of the tensors stays: the model computes in it.
-    fn tell(&mut self, path: &Path, text: &str, told: &Value) -> serde_json::Result<()> {
-        let (members, [name, _]) = (members(text)?, QUANTIZATION);
-        if path.file_name().is_none_or(|file| file != OF_MODEL) {
-            return Ok(());
+    /// The changes in the text of a configuration, in the order of their places.
+    fn of_text(&mut self, path: &Path, text: &str, types: &FolderTypes) -> Result<serde_json::Result<()>, Failure> {
+        let members = match members(text) {
+            Ok(members) => members,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(layout) = types.quantized.filter(|_| path.file_name().is_some_and(|file| file == OF_MODEL)) {
+            // Readers take the last of equal names, or refuse them.
+            if let Some(name) = repeated(&members) {
+                return Err(Failure::at(path, format_args!("{name:?} is given twice")));
+            }
+            if let Err(error) = self.tell(text, &members, &configuration(layout, &types.kept_layers())) {
+                return Ok(Err(error));
+            }
         }
+        // Without other casts the type of the tensors stays, because the model computes in it.
+        let found = if types.is_cast { self.find(text, 0, types, 0) } else { Ok(()) };
+        self.edits.sort_by_key(|(place, _)| place.start);
+        Ok(found)
+    }
+
+    /// Adds the configuration of new scales to that of a model.
+    fn tell(&mut self, text: &str, members: &Members<'_>, told: &Value) -> serde_json::Result<()> {
+        let [name, _] = QUANTIZATION;
         let told = serde_json::to_string_pretty(told)?.replace('\n', "\n  ");
         // One that says nothing may be there.
         let empty = members.iter().find(|(member, _)| member == name);
@@ -134,6 +150,8 @@ impl Changes {
             if QUANTIZATION.contains(&name.as_str()) && types.is_dequantized() {
                 let member = member_at(text, inner..inner + value.get().len());
                 self.edits.push((member.start + start..member.end + start, String::new()));
+            } else if types.quantized.is_some() && depth == 0 && name == QUANTIZATION[0] {
+                // It is replaced.
             } else if QUANTIZATION.contains(&name.as_str()) && value.get() != "null" {
                 self.warnings.push(format!("{name:?} is left as it is, and may not hold for the tensors any more"));
             } else if let (true, Ok(old)) =

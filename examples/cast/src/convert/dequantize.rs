@@ -23,7 +23,7 @@ use geometry::geometry;
 use input_files::InputFiles;
 use small::number;
 
-pub use config::Config;
+pub use config::{Config, LONGEST as LONGEST_CONFIGURATION};
 pub use geometry::{Geometry, blocks_of};
 pub use located::{Located, Place};
 

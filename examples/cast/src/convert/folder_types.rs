@@ -1,6 +1,7 @@
 //! The types of the tensors in each folder, which its configuration names.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::{ElementType, Kind};
@@ -8,9 +9,9 @@ use wgpu_cast::{ElementType, Kind};
 use super::index::Shards;
 use super::index_output::IndexOutput;
 use super::plan::Task;
-use super::quantize::{Layout, is_matrix, module};
+use super::quantize::Layout;
 use super::report::TensorReport;
-use super::scales::{ScaleRole, Scales};
+use super::scales::{ScaleRole, Scales, module};
 use crate::args::ConvertArgs;
 
 /// The float types of the tensors in a folder after the conversion.
@@ -23,9 +24,14 @@ pub struct FolderTypes {
     pub keeps_scales: bool,
     /// The layout of the weights that get scales, if some do.
     pub quantized: Option<Layout>,
-    /// The layers whose weights are matrices and get no scales.
-    pub kept_layers: BTreeSet<String>,
+    /// The tensors that get scales.
+    weights: BTreeSet<String>,
+    /// The other tensors of floats that have two axes or more.
+    others: BTreeSet<String>,
 }
+
+/// The output layer of language models. If it has no tensor, it computes with the embedding, which has no scale.
+const OUTPUT_LAYER: &str = "lm_head";
 
 impl FolderTypes {
     /// Adds a tensor, and the type to which it is cast.
@@ -41,12 +47,39 @@ impl FolderTypes {
         self.has_products = true;
     }
 
-    /// Adds a tensor of a conversion in which weights get scales.
-    fn add_weight(&mut self, layout: Layout, name: &str, shape: &[u64], is_quantized: bool) {
-        if is_quantized {
-            (self.quantized, self.is_cast) = (Some(layout), true);
-        } else if is_matrix(name, shape) {
-            self.kept_layers.insert(module(name).to_owned());
+    /// Adds a tensor of a conversion in which weights get scales. The type of such a weight counts as it was, because the
+    /// model computes in it.
+    fn add_weight(&mut self, layout: Layout, name: &str, from: Option<ElementType>) {
+        self.add(from, None);
+        self.quantized = Some(layout);
+        self.weights.insert(name.to_owned());
+    }
+
+    /// Adds a tensor that gets no scale, and the type to which it is cast.
+    fn add_other(&mut self, name: &str, shape: &[u64], from: Option<ElementType>, to: Option<ElementType>) {
+        self.add(from, to);
+        if shape.len() >= 2 && from.is_some_and(|from| matches!(from.kind(), Kind::Float(_))) {
+            self.others.insert(name.to_owned());
+        }
+    }
+
+    /// The layers for which readers must expect no scales.
+    pub fn kept_layers(&self) -> BTreeSet<&str> {
+        let is_output = |weight: &String| module(weight).rsplit('.').next() == Some(OUTPUT_LAYER);
+        let output = (!self.weights.iter().any(is_output)).then_some(OUTPUT_LAYER);
+        self.others.iter().map(|name| self.layer(name)).chain(output).collect()
+    }
+
+    /// The layer of a tensor that gets no scale. One that is no `weight`, such as the experts of a layer in one tensor,
+    /// belongs to the layer before the last point. transformers takes a name for all that begins with it, so that the tensor
+    /// itself is listed if weights with scales do.
+    fn layer<'a>(&self, name: &'a str) -> &'a str {
+        let weights = |outer: &str| self.weights.range::<str, _>((Bound::Included(outer), Bound::Unbounded));
+        let has_scales = |outer: &str| weights(outer).next().is_some_and(|weight| weight.starts_with(outer));
+        match (module(name), name.rsplit_once('.')) {
+            (layer, _) if layer != name => layer,
+            (_, Some((outer, _))) if !has_scales(outer) => outer,
+            _ => name,
         }
     }
 
@@ -70,16 +103,14 @@ pub fn types_by_folder<'a>(
         let tensors = task.tensors.iter().filter(|tensor| !is_scale(tensor));
         for tensor in tensors {
             let folder = types.entry(folder.to_owned()).or_default();
-            match &tensor.role {
+            match (&tensor.role, args.rules.quantize) {
                 // The products are FLOAT.
-                Some(ScaleRole::Applied(_)) => folder.add_product(tensor.to),
+                (Some(ScaleRole::Applied(_)), _) => folder.add_product(tensor.to),
+                (Some(ScaleRole::DividedBy(_)), Some(layout)) => folder.add_weight(layout, &tensor.name, tensor.from),
+                (_, Some(_)) => folder.add_other(&tensor.name, &tensor.shape, tensor.from, tensor.to),
                 _ => folder.add(tensor.from, tensor.to),
             }
             folder.keeps_scales |= matches!(tensor.role, Some(ScaleRole::ScaledBy(_)));
-            if let Some(layout) = args.rules.quantize {
-                let is_quantized = matches!(tensor.role, Some(ScaleRole::DividedBy(_)));
-                folder.add_weight(layout, &tensor.name, &tensor.shape, is_quantized);
-            }
         }
     }
     for (output, shards) in models {
@@ -88,13 +119,13 @@ pub fn types_by_folder<'a>(
         let scales = Scales::new(&types.collect(), None);
         let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(ScaleRole::is_scale);
         for (name, from, shape) in shards.tensors.iter().filter(|(name, from, _)| !is_scale(name, *from)) {
-            if let Some(layout) = args.rules.quantize {
-                folder.add_weight(layout, name, shape, args.quantizes(name, *from, shape));
-            }
+            let to = from.and_then(|from| args.target(name, from));
             let product = scales.codes_type(name).and_then(|stored| args.product_target(name, stored));
-            match product {
-                Some(to) => folder.add_product(Some(to)),
-                None => folder.add(*from, from.and_then(|from| args.target(name, from))),
+            match (product, args.rules.quantize) {
+                (Some(to), _) => folder.add_product(Some(to)),
+                (None, Some(layout)) if args.quantizes(name, *from, shape) => folder.add_weight(layout, name, *from),
+                (None, Some(_)) => folder.add_other(name, shape, *from, to),
+                (None, None) => folder.add(*from, to),
             }
             folder.keeps_scales |= product.is_none() && scales.codes_type(name).is_some();
         }

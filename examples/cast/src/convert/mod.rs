@@ -99,8 +99,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     let caster = Caster::open(&args.device)?;
-    let total = report::sum(tasks.iter().map(Task::bytes));
-    let mut writer = Writer::new(args, &caster, total, folder.as_deref());
+    let mut writer = Writer::new(args, &caster, &tasks, folder.as_deref());
     let existing = args.existing(tasks.iter().flat_map(|task| &task.sources));
     let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
     let small = |path: &PathBuf| Planned { path: path.clone(), bytes: 0, existing };

@@ -123,11 +123,14 @@ impl Models {
         located
     }
 
-    /// What the configuration beside a file says about its scales.
+    /// What the configuration beside a file says about its scales. Nothing is beside standard input or a pipe.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn config(&mut self, path: &Path) -> Result<Rc<Option<Config>>, Failure> {
+        if !path.is_file() {
+            return Ok(Rc::default());
+        }
         let (folder, _) = split(path);
         if let Some(config) = self.configs.get(&folder) {
             return Ok(config.clone());

@@ -100,7 +100,8 @@ pub fn check_formats(pairs: &[Pair], elsewhere: &[FileFormat], args: &ConvertArg
     }
     let is_named_only = |format| matches!(format, FileFormat::Safetensors | FileFormat::Onnx);
     let chooses = pairs.iter().any(|pair| is_named_only(pair.input_format));
-    if chooses && args.rules.to.is_none() && args.from.plain().is_some() {
+    let is_chosen_for = args.rules.to.is_some() || args.rules.quantize.is_some();
+    if chooses && !is_chosen_for && args.from.plain().is_some() {
         return Err(Failure::Usage("--from chooses tensors for --to TYPE, which is not given".to_owned()));
     }
     if args.rules.dequantize && args.device.names_gpu() {

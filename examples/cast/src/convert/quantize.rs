@@ -9,7 +9,7 @@ use wgpu_cast::ElementType;
 
 pub use config::configuration;
 pub use layout::Layout;
-pub use weights::{is_matrix, is_weight, module};
+pub use weights::is_weight;
 
 /// The type of the codes. Readers of these layouts know no other one.
 pub const CODES: ElementType = ElementType::FLOAT8E4M3FN;

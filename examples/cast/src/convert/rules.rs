@@ -1,6 +1,6 @@
 //! Which tensors are cast, and to which type.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
 
@@ -83,15 +83,16 @@ pub enum Wanted {
 
 /// The rules of a conversion.
 #[derive(Clone, Debug, Default, Args)]
+#[command(group(ArgGroup::new("type").args(["to", "quantize"]).multiple(true)))]
 pub struct Rules {
     /// Element type to cast to. In files of several tensors, only floats are cast to it
     #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present_any = ["map", "dequantize", "quantize"])]
     pub to: Option<ElementType>,
-    /// Apply --to only to tensors whose names match; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
+    /// Apply --to or --quantize only to tensors whose names match; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "type")]
     pub only: Vec<Pattern>,
-    /// Do not apply --to to tensors whose names match; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
+    /// Do not apply --to or --quantize to tensors whose names match; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "type")]
     pub except: Vec<Pattern>,
     /// Element type of tensors whose names match, integers included, or `keep`; the first of several that matches
     /// counts

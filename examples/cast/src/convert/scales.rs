@@ -249,6 +249,11 @@ pub fn companions(codes: &str) -> impl Iterator<Item = Companion> {
     })
 }
 
+/// The name of the layer to which a weight belongs.
+pub fn module(weight: &str) -> &str {
+    weight.strip_suffix(".weight").unwrap_or(weight)
+}
+
 /// The name of a tensor whose codes have this name in a layout.
 pub fn plain_name(codes: &str) -> &str {
     ["_packed", "_blocks", ".blocks"].iter().find_map(|end| codes.strip_suffix(end)).unwrap_or(codes)

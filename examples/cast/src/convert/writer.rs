@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::cpu;
 use wgpu_cast_files::{
-    self as files, CastLoss, CastPiece, CastScaledPiece, FileCause, FileError, FilePlan, FinishedPiece, ReadAt,
+    self as files, CastLoss, CastPiece, CastScaledPiece, FileCause, FileError, FilePlan, FinishedPiece, Part, ReadAt,
     StreamSettings,
 };
 
@@ -61,9 +61,12 @@ struct Made {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of `bytes` bytes. `folder` is the folder of the outputs, if they all go to one.
-    pub fn new(args: &'a ConvertArgs, caster: &'a Caster, bytes: u64, folder: Option<&Path>) -> Self {
+    /// A writer of the outputs of all tasks. `folder` is the folder of the outputs, if they all go to one.
+    pub fn new(args: &'a ConvertArgs, caster: &'a Caster, tasks: &[Task], folder: Option<&Path>) -> Self {
         let finished = folder.filter(|_| args.resume).map(|folder| Finished::open(folder, args.part));
+        let outputs = tasks.iter().flat_map(|task| &task.outputs);
+        let read_first = outputs.map(|output| bytes_of_weights(&output.plan, args));
+        let bytes = sum(tasks.iter().map(Task::bytes).chain(read_first));
         let progress = Progress::of_bytes(bytes, args.print.is_silent());
         let (complete, sources, stale, named) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
         Self { args, caster, progress, finished, complete, sources, stale, named, resumed: 0 }
@@ -186,7 +189,9 @@ impl<'a> Writer<'a> {
                 Opened::Beside(path) => {
                     let fingerprint = self.fingerprint([plan], identity);
                     let bytes = plan.bytes().unwrap_or(u64::MAX);
-                    if !self.keep(path, fingerprint, bytes, &mut lost, name) {
+                    if self.keep(path, fingerprint, bytes, &mut lost, name) {
+                        self.progress.advance(bytes_of_weights(plan, self.args), name);
+                    } else {
                         let made = Output::open(path, bytes, Some(fingerprint), existing)?;
                         let (output, checksum) = self.fill(made, plan, &inputs, &mut lost, name)?;
                         let (path, losses) = (path.to_owned(), lost.clone());
@@ -334,8 +339,14 @@ impl<'a> Writer<'a> {
             if quantizes { &cpu::cast_divided_counted } else { &cpu::cast_scaled_counted };
         let scaled: &CastScaledPiece<'_> =
             &|spec, scales, source, destination| self.caster.cast_scaled(operation, spec, scales, source, destination);
-        let computed = if quantizes { files::block_scales(plan, inputs)? } else { Vec::new() };
-        let computed: Option<&dyn ReadAt> = if quantizes { Some(&computed) } else { None };
+        let computed = match quantizes {
+            true => Some(files::block_scales(plan, inputs, &mut |bytes| {
+                self.progress.advance(bytes, name);
+                embedded::may_go_on()
+            })?),
+            false => None,
+        };
+        let computed = computed.as_ref().map(|computed| computed as &dyn ReadAt);
         let inputs: Vec<_> = inputs.iter().copied().chain(computed).collect();
         files::write_scaled(plan, &inputs, &self.settings(start), cast, scaled, &mut |made| {
             add(lost, made.losses);
@@ -344,6 +355,15 @@ impl<'a> Writer<'a> {
             put(&made)
         })
     }
+}
+
+/// The bytes of weights that are read first, to compute their scales.
+fn bytes_of_weights(plan: &FilePlan, args: &ConvertArgs) -> u64 {
+    let weights = plan.parts.iter().filter_map(|part| match part {
+        Part::Scaled(scaled) if args.rules.quantize.is_some() => Some(&scaled.cast),
+        _ => None,
+    });
+    sum(weights.filter_map(|cast| cast.from.bytes(cast.elements)))
 }
 
 /// Removes a file if it exists, in such a way that it does not come back after a crash of the machine.

@@ -1,10 +1,13 @@
 //! Commands inside another program.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
+use std::rc::Rc;
 use std::sync::mpsc;
 
 use wgpu_cast_cli::embedded::{Printed, Refused, run};
 
+use crate::convert::checkpoint;
 use crate::tool::{Folder, floats, npy};
 
 /// The words of a line, with `DIR` as the folder.
@@ -76,4 +79,31 @@ fn a_command_that_is_stopped_leaves_nothing() {
     assert_eq!(folder.entries("new"), [""; 0]);
     assert!(run_line(&folder, line).is_ok());
     assert_eq!(folder.entries("new"), ["b.npy"]);
+}
+
+/// The weights are read first. That counts as work, and can be stopped.
+#[test]
+fn quantizing_is_stopped_before_it_writes() {
+    let folder = Folder::new();
+    let weight = vec![0; 2 << 20];
+    folder.write("a.safetensors", checkpoint(&[("l.weight", "F32", &[512, 1024], &weight)]));
+    let line = "convert --quantize row DIR/a.safetensors DIR/new/b.safetensors";
+    std::fs::create_dir(folder.path().join("new")).expect("a folder");
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let run_until = |last: u64| {
+        told.borrow_mut().clear();
+        let told = told.clone();
+        let on_progress = Box::new(move |done, total, _: &str| {
+            told.borrow_mut().push((done, total));
+            done < last
+        });
+        run(words(&folder, line), on_progress, None)
+    };
+    let stopped = run_until(1 << 20).expect_err("an error");
+    assert_eq!(stopped.status, 1);
+    let (done, total) = *told.borrow().last().expect("a call");
+    assert_eq!((done, folder.entries("new")), (1 << 20, Vec::new()));
+    run_until(u64::MAX).expect("a conversion");
+    let output = folder.read("new/b.safetensors").len() as u64;
+    assert_eq!((total, told.borrow().last()), ((2 << 20) + output, Some(&(total, total))));
 }

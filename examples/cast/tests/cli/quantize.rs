@@ -216,6 +216,9 @@ fn dry_runs_reports_and_rules() {
         ("--map l.other=f8e4m3 --map l.weight=keep", &["l.other"]),
         ("--to f8e4m3 --only l.*", &["l.weight"]),
         ("--map l.bias=bf16", &["l.bias", "l.weight"]),
+        ("--only l.*", &["l.weight"]),
+        ("--except l.weight --map *.gate.weight=f8e4m3", &["mlp.gate.weight"]),
+        ("--from float", &["l.weight"]),
         ("--to f8e4m3 --except l.weight --map *.gate.weight=f8e4m3", &["mlp.gate.weight"]),
     ] {
         folder.convert(&format!("a.safetensors out.safetensors --quantize block {options}"));
@@ -230,6 +233,8 @@ fn a_configuration_gets_one_member() {
     "activation_scheme": "dynamic",
     "fmt": "e4m3",
     "modules_to_not_convert": [
+      "l.other",
+      "lm_head",
       "mlp.gate"
     ],
     "quant_method": "fp8",
@@ -257,5 +262,165 @@ fn a_configuration_gets_one_member() {
         let made = String::from_utf8(folder.read("out/config.json")).expect("text");
         assert_eq!(made, format!("{before}{told}{after}"));
         assert_eq!(folder.read("out/generation_config.json"), br#"{"dtype": "float32"}"#);
+    }
+}
+
+/// The layers of published models: the linear ones, and those that readers expect without scales.
+#[test]
+fn embeddings_output_layers_and_routers_stay() {
+    for (family, linear, kept) in [
+        ("Llama and Qwen", &["model.layers.0.self_attn.q_proj"][..], &["lm_head", "model.embed_tokens"][..]),
+        (
+            "Qwen and DeepSeek with experts",
+            &["model.layers.0.mlp.experts.0.gate_proj", "model.layers.0.mlp.shared_expert.up_proj"],
+            &["model.layers.0.mlp.gate", "model.layers.0.mlp.shared_expert_gate"],
+        ),
+        ("Mixtral", &["l.block_sparse_moe.experts.0.w1"], &["l.block_sparse_moe.router"]),
+        ("Llama and Mistral of their authors", &["layers.0.attention.wq"], &["output", "tok_embeddings"]),
+        ("GPT-J and StarCoder", &["transformer.h.0.mlp.c_fc"], &["transformer.wpe", "transformer.wte"]),
+        ("GPT-NeoX", &["gpt_neox.layers.0.mlp.dense_h_to_4h"], &["embed_out", "gpt_neox.embed_in"]),
+        ("BLOOM", &["h.0.mlp.dense_h_to_4h"], &["word_embeddings"]),
+        (
+            "BERT",
+            &["bert.encoder.layer.0.attention.output.dense"],
+            &[
+                "bert.embeddings.position_embeddings",
+                "bert.embeddings.token_type_embeddings",
+                "bert.embeddings.word_embeddings",
+            ],
+        ),
+        (
+            "T5",
+            &["encoder.block.0.layer.0.SelfAttention.q"],
+            &["encoder.block.0.layer.0.SelfAttention.relative_attention_bias", "shared"],
+        ),
+        (
+            "CLIP",
+            &["text_model.encoder.layers.0.mlp.fc1"],
+            &["text_model.embeddings.position_embedding", "text_model.embeddings.token_embedding"],
+        ),
+        ("Whisper and BART", &["model.decoder.layers.0.fc1"], &["model.decoder.embed_positions"]),
+        ("Mamba", &["backbone.layers.0.mixer.in_proj"], &["backbone.embeddings"]),
+    ] {
+        let folder = Folder::new();
+        let data = floats(&[1.0; 4]);
+        let names: Vec<_> = linear.iter().chain(kept).map(|layer| format!("{layer}.weight")).collect();
+        let tensors: Vec<(&str, &str, &[u64], &[u8])> =
+            names.iter().map(|name| (&**name, "F32", &[2u64, 2][..], &data[..])).collect();
+        folder.write("m/a.safetensors", checkpoint(&tensors));
+        folder.write("m/config.json", "{}");
+        let outcome = folder.cast("convert m out --quantize block --copy-others");
+        assert_eq!(outcome.status, Some(0), "{family}: {}", outcome.stderr);
+        let made = tensors_of(&folder.read("out/a.safetensors"));
+        let codes: Vec<_> = made.into_iter().filter(|tensor| tensor.1 == "F8_E4M3").map(|tensor| tensor.0).collect();
+        assert_eq!(codes, linear.iter().map(|layer| format!("{layer}.weight")).collect::<Vec<_>>(), "{family}");
+        let mut told: Vec<_> = kept.iter().copied().chain(["lm_head"]).collect();
+        told.sort_unstable();
+        told.dedup();
+        let config = json(&folder, "out/config.json");
+        assert_eq!(config["quantization_config"]["modules_to_not_convert"], json!(told), "{family}");
+    }
+}
+
+/// Readers must expect no scales for what is no `weight` of two axes either.
+#[test]
+fn configurations_name_all_layers_without_scales() {
+    let data = floats(&[1.0; 8]);
+    let tensor = |name: &'static str, shape: &'static [u64]| -> (&str, &str, &[u64], Vec<u8>) {
+        (name, "F32", shape, data[..4 * shape.iter().product::<u64>() as usize].to_vec())
+    };
+    let tensors = [
+        tensor("l.0.mlp.experts.gate_up_proj", &[2, 2, 2]),
+        tensor("l.0.mixer.A_log", &[2, 2]),
+        tensor("l.0.mixer.in_proj.weight", &[2, 2]),
+        tensor("l.0.norm.weight", &[2]),
+        tensor("patch.proj.weight", &[2, 2, 1, 1]),
+        tensor("positions", &[2, 2]),
+    ];
+    let ids: (&str, &str, &[u64], Vec<u8>) = ("ids.weight", "I32", &[1, 2], vec![0; 8]);
+    let tensors: Vec<_> = tensors.iter().chain([&ids]).map(|(a, b, c, d)| (*a, *b, *c, &d[..])).collect();
+    for (options, kept) in [
+        ("", &["l.0.mixer.A_log", "l.0.mlp.experts", "lm_head", "patch.proj", "positions"][..]),
+        ("--map *.gate_up_proj=f8e4m3", &["l.0.mixer.A_log", "lm_head", "patch.proj", "positions"]),
+    ] {
+        let folder = Folder::new();
+        folder.write("m/a.safetensors", checkpoint(&tensors));
+        folder.write("m/config.json", "{}");
+        let outcome = folder.cast(&format!("convert m out --quantize row --copy-others {options}"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        let config = json(&folder, "out/config.json");
+        assert_eq!(config["quantization_config"]["ignore"], json!(kept), "{options}");
+    }
+    // An output layer with a scale is not named.
+    let folder = Folder::new();
+    folder.write("m/a.safetensors", checkpoint(&[("lm_head.weight", "F32", &[2, 2], &data[..16])]));
+    folder.write("m/config.json", "{}");
+    let outcome = folder.cast("convert m out --quantize row --copy-others --map lm_head.weight=f8e4m3");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(json(&folder, "out/config.json")["quantization_config"]["ignore"], json!([]));
+}
+
+/// If tensors are cast to other types, the configuration names the new type, or a warning says why not.
+#[test]
+fn configurations_name_the_type_of_what_is_cast_without_scales() {
+    let weight = [0x3f80u16; 4].map(u16::to_le_bytes).concat();
+    let bf16 = checkpoint(&[("l.weight", "BF16", &[2, 2], &weight), ("norm.weight", "BF16", &[4], &weight)]);
+    for (options, warning) in [
+        ("", ""),
+        (
+            "--map *norm*=float16",
+            "warning: m/config.json: \"torch_dtype\" is left as \"bfloat16\", because the tensors have \
+             several float types: float16, bfloat16\n",
+        ),
+    ] {
+        let folder = Folder::new();
+        folder.write("m/a.safetensors", &bf16);
+        folder.write("m/config.json", r#"{"torch_dtype": "bfloat16", "quantization_config": {}}"#);
+        let outcome = folder.cast(&format!("convert m out --quantize block --copy-others {options}"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        let (warnings, _) = outcome.stderr.split_at(warning.len());
+        assert_eq!((warnings, outcome.stderr.lines().count()), (warning, 1 + warning.lines().count()));
+        assert_eq!(json(&folder, "out/config.json")["torch_dtype"], "bfloat16");
+    }
+    // All that the model computes in is new.
+    let folder = Folder::new();
+    folder.write(
+        "m/a.safetensors",
+        checkpoint(&[("l.weight", "F16", &[2, 2], &weight), ("norm.weight", "F32", &[2], &floats(&[1.0; 2]))]),
+    );
+    folder.write("m/config.json", r#"{"quantization_config": {}, "torch_dtype": "float32"}"#);
+    let outcome = folder.cast("convert m out --quantize block --copy-others --map *norm*=float16");
+    assert_eq!((outcome.status, outcome.stderr.lines().count()), (Some(0), 1), "{}", outcome.stderr);
+    let config = json(&folder, "out/config.json");
+    assert_eq!((&config["torch_dtype"], &config["quantization_config"]["fmt"]), (&json!("float16"), &json!("e4m3")));
+}
+
+#[test]
+fn long_configurations_are_copied_with_a_warning() {
+    let folder = Folder::new();
+    folder.write("m/a.safetensors", tensors());
+    let text = format!("{{\"torch_dtype\": \"float32\"{}}}", " ".repeat(16 << 20));
+    folder.write("m/x_config.json", &text);
+    let outcome = folder.cast("convert m out --to f16 --copy-others");
+    let warning = "warning: m/x_config.json: copied as it is, because it has 16777242 bytes, the limit is \
+                   16777216";
+    assert_eq!((outcome.status, outcome.stderr.lines().next()), (Some(0), Some(warning)));
+    assert!(folder.read("out/x_config.json") == text.as_bytes());
+}
+
+/// The metadata of ComfyUI are those of the new codes.
+#[test]
+fn old_metadata_of_scales_are_not_kept() {
+    let text = r#"{"__metadata__":{"_quantization_metadata":"{}","format":"pt"},"l.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}"#;
+    let file = [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), &floats(&[1.0; 4])[..]].concat();
+    let layers = r#"{"format_version":"1.0","layers":{"l":{"format":"float8_e4m3fn"}}}"#;
+    for (layout, told) in [("tensor", Some(layers)), ("row", None), ("block", None)] {
+        let folder = Folder::new();
+        folder.write("a.safetensors", &file);
+        let made = folder.convert(&format!("a.safetensors out.safetensors --quantize {layout}"));
+        let (_, header) = safetensors::SafeTensors::read_metadata(&made).expect("a header");
+        let metadata = header.metadata().clone().expect("metadata");
+        let found = metadata.get("_quantization_metadata").map(String::as_str);
+        assert_eq!((found, metadata["format"].as_str()), (told, "pt"), "{layout}");
     }
 }

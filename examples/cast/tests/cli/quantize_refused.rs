@@ -3,7 +3,7 @@
 use crate::convert::checkpoint;
 use crate::tool::{Folder, floats, npy};
 
-const QUANTIZED: &str = "so that the model is quantized already (--dequantize multiplies codes by their scales)";
+const QUANTIZED: &str = "the model is quantized already (--dequantize multiplies codes by their scales)";
 
 /// A weight of four elements, and more tensors.
 fn with(more: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
@@ -14,23 +14,30 @@ fn with(more: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
 #[test]
 fn models_that_do_not_fit_are_refused() {
     let (four, two) = (floats(&[1.0; 4]), floats(&[1.0; 2]));
+    let belongs = |other: &str| {
+        format!("m/a.safetensors: l.weight: {other}, which the model has, would belong to its codes for readers")
+    };
     let codes: (&str, &str, &[u64], &[u8]) = ("k.weight", "F8_E4M3", &[2, 2], &[0x38; 4]);
     let cases = [
         (
             with(&[codes, ("k.weight_scale", "F32", &[], &four[..4])]),
             "",
-            format!("m/a.safetensors: k.weight is float8e4m3fn with the scale k.weight_scale, {QUANTIZED}"),
+            format!("m/a.safetensors: k.weight is float8e4m3fn with the scale k.weight_scale: {QUANTIZED}"),
         ),
         (
             with(&[("scaled_fp8", "F8_E4M3", &[0], &[])]),
             "",
-            format!("m/a.safetensors: scaled_fp8 is float8e4m3fn, the scale of all float8 tensors, {QUANTIZED}"),
+            format!("m/a.safetensors: scaled_fp8 is float8e4m3fn, the scale of all float8 tensors: {QUANTIZED}"),
         ),
         (
             with(&[("l.weight_scale_inv", "F32", &[1, 1], &four[..4])]),
             "",
             "m/a.safetensors: l.weight: its scale would be l.weight_scale_inv, which the model has already".to_owned(),
         ),
+        (with(&[("l.scale", "F32", &[], &four[..4])]), "", belongs("l.scale")),
+        (with(&[("l.weight_scale", "F32", &[2, 1], &two)]), "", belongs("l.weight_scale")),
+        (with(&[("l.input_scale", "F32", &[], &four[..4])]), "", belongs("l.input_scale")),
+        (with(&[("l.output_scale", "F32", &[], &four[..4])]), "", belongs("l.output_scale")),
         (
             with(&[("l.bias", "F32", &[2], &two)]),
             "--map l.bias=f8e4m3",
@@ -77,6 +84,31 @@ fn models_that_do_not_fit_are_refused() {
     let message = "wgpu-cast: m/a.safetensors: \"quantization_config\" in m/config.json says that the model is quantized \
                    already (--dequantize multiplies codes by their scales)";
     assert_eq!((outcome.status, outcome.line()), (Some(1), message));
+    // JSON's last member counts for readers, and would take the new one's place.
+    folder.write("m/config.json", r#"{"quantization_config": {"quant_method": "gptq"}, "quantization_config": null}"#);
+    let outcome = folder.cast("convert m out --quantize block --copy-others");
+    let message = "wgpu-cast: m/config.json: \"quantization_config\" is given twice";
+    assert_eq!((outcome.status, outcome.line()), (Some(1), message));
+    assert_eq!(folder.names(), ["m"]);
+}
+
+/// Between the names of two shards, a run in place may be killed. The first shard is quantized then.
+#[test]
+fn an_interrupted_run_in_place_is_told() {
+    let folder = Folder::new();
+    let weight = |name: &str| checkpoint(&[(name, "F32", &[2, 2], &floats(&[1.0; 4]))]);
+    let [first, second] = [1, 2].map(|number| format!("model-0000{number}-of-00002.safetensors"));
+    folder.write(&format!("m/{first}"), weight("a.weight"));
+    folder.write(&format!("m/{second}"), weight("b.weight"));
+    let line = "convert m m --quantize tensor --in-place";
+    assert_eq!(folder.cast(line).status, Some(0));
+    folder.write(&format!("m/{second}"), weight("b.weight"));
+    let outcome = folder.cast(line);
+    let message = format!(
+        "wgpu-cast: m/{first}: a.weight_scale is float, the scale of a.weight: {QUANTIZED}; if a run with --in-place was \
+         interrupted, replace its shards by the original ones first"
+    );
+    assert_eq!((outcome.status, outcome.line()), (Some(1), &*message));
 }
 
 #[test]
@@ -134,17 +166,17 @@ fn options_that_do_not_fit_are_refused() {
 #[test]
 fn weights_that_are_not_finite_are_refused() {
     let mut elements = vec![1.0; 130 * 2];
-    for (place, value, told) in [(259, f32::NAN, "NaN"), (259, -f32::NAN, "NaN"), (3, f32::NEG_INFINITY, "inf")] {
+    for (place, value, told) in
+        [(259, f32::NAN, "a NaN"), (259, -f32::NAN, "a NaN"), (3, f32::NEG_INFINITY, "an infinity")]
+    {
         for (layout, block) in [("tensor", 0), ("row", place / 2), ("block", place / 2 / 128)] {
             let folder = Folder::new();
             elements[place] = value;
             folder.write("a.safetensors", checkpoint(&[("l.weight", "F32", &[130, 2], &floats(&elements))]));
             elements[place] = 1.0;
             let outcome = folder.cast(&format!("convert a.safetensors out.safetensors --quantize {layout}"));
-            let end = if layout == "block" { "_inv" } else { "" };
             let message = format!(
-                "wgpu-cast: a.safetensors: tensor \"l.weight\": the scale \"l.weight_scale{end}\" is {told}, like an \
-                 element of its block, at index {block}"
+                "wgpu-cast: a.safetensors: tensor \"l.weight\": block {block} has {told}, so that it has no scale"
             );
             assert_eq!((outcome.status, outcome.line()), (Some(1), &*message));
             assert_eq!(folder.names(), ["a.safetensors"]);

@@ -57,7 +57,7 @@ def quantize(name, x, layout):
     x = x.astype(F32)
     match layout:
         case "tensor":
-            stored = scales(np.abs(x).max())
+            stored = scales(np.abs(x).max().reshape(1))
             each = stored
         case "row":
             stored = scales(np.abs(x).max(-1, keepdims=True))

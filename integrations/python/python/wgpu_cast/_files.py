@@ -78,8 +78,8 @@ def convert(
     may be left out.
 
     Tensor data streams through 1 GiB of memory. The output appears when it is complete. ``progress`` is called with the
-    bytes that are done, the bytes of all outputs, and the name of a tensor or file. Its exceptions, and Ctrl-C, stop the
-    conversion; the output that is being made is removed.
+    bytes that are done, the bytes of all outputs (with ``--quantize`` also those of the weights, which are read first), and
+    the name of a tensor or file. Its exceptions, and Ctrl-C, stop the conversion; the output that is being made is removed.
 
     Raises ConvertError with the message of the command if a file is invalid or cannot be written, if options do not fit,
     or, with ``strict``, if a value is beyond the range of its type. Nothing is written then.

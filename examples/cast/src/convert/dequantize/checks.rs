@@ -9,7 +9,7 @@ use super::formats::{FORMATS, Format, Grain};
 use super::geometry::Geometry;
 use super::located::{Located, Place};
 use super::small::{read, sizes};
-use crate::convert::scales::{Companion, METADATA, Member, companions};
+use crate::convert::scales::{Companion, METADATA, Member, companions, module};
 use crate::text::printable;
 
 /// The text about codes whose scale is missing.
@@ -70,8 +70,7 @@ pub(super) fn check_description(
     }
     if let Some(metadata) = metadata {
         let value: Value = serde_json::from_str(metadata).unwrap_or_default();
-        let layer = codes.name.strip_suffix(".weight").unwrap_or(&codes.name);
-        if let Some(format) = value["layers"][layer]["format"].as_str() {
+        if let Some(format) = value["layers"][module(&codes.name)]["format"].as_str() {
             formats.push((format!("{:?}", METADATA), format.to_owned()));
         }
     }

@@ -10,7 +10,7 @@ use crate::convert::scales::CONFIGURATIONS;
 use crate::failure::Failure;
 
 /// The longest configuration that is read.
-const LONGEST: u64 = 16 << 20;
+pub const LONGEST: u64 = 16 << 20;
 
 /// The configuration of a model's quantization.
 #[derive(Clone, Debug)]

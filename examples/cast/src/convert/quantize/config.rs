@@ -8,7 +8,7 @@ use super::layout::{BLOCK, Layout};
 
 /// `quantization_config` of a model whose linear layers have scales, except those of these names. Activations are quantized
 /// while the model runs, so that nothing is calibrated.
-pub fn configuration(layout: Layout, kept: &BTreeSet<String>) -> Value {
+pub fn configuration(layout: Layout, kept: &BTreeSet<&str>) -> Value {
     match layout {
         // deepseek-ai/DeepSeek-V3, config.json. huggingface/transformers, finegrained_fp8.py, reads modules_to_not_convert.
         Layout::Block => json!({
@@ -26,7 +26,7 @@ pub fn configuration(layout: Layout, kept: &BTreeSet<String>) -> Value {
 }
 
 /// The configuration of compressed-tensors.
-fn compressed(weights: &str, activations: &str, kept: &BTreeSet<String>) -> Value {
+fn compressed(weights: &str, activations: &str, kept: &BTreeSet<&str>) -> Value {
     let codes = |strategy: &str, is_dynamic: bool| json!({"dynamic": is_dynamic, "num_bits": 8, "strategy": strategy, "symmetric": true, "type": "float"});
     json!({
         "config_groups": {"group_0": {

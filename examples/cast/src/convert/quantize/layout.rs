@@ -6,8 +6,8 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::convert::dequantize::{Geometry, blocks_of};
-use crate::convert::quantize::module;
 use crate::convert::report::count;
+use crate::convert::scales::module;
 
 /// The rows and columns of a block.
 pub const BLOCK: [u64; 2] = [128, 128];
@@ -40,7 +40,8 @@ impl Layout {
         let rows = count(outer);
         let matrix = [rows, columns];
         Some(match self {
-            Self::Tensor => (Geometry::of_blocks(&matrix, matrix)?, Vec::new()),
+            // vllm-project/compressed-tensors creates scales of a tensor with this shape. ComfyUI reads one number.
+            Self::Tensor => (Geometry::of_blocks(&matrix, matrix)?, vec![1]),
             Self::Row => (Geometry::of_blocks(&matrix, [1, columns])?, [outer, &[1]].concat()),
             Self::Block => (Geometry::of_blocks(shape, BLOCK)?, blocks_of(shape, BLOCK)?),
         })

@@ -16,7 +16,7 @@ use crate::convert::inputs::{self, Pair};
 use crate::convert::models::Models;
 use crate::convert::plan::{Task, TaskOutput};
 use crate::convert::report::TensorReport;
-use crate::convert::scales::{METADATA, ScaleRole, Scales};
+use crate::convert::scales::{METADATA, ScaleRole, Scales, companions};
 use crate::failure::Failure;
 use crate::text::printable;
 
@@ -25,6 +25,9 @@ const SCALES: usize = 1;
 
 /// The end of an error about a model that has scales.
 const ALREADY: &str = "the model is quantized already (--dequantize multiplies codes by their scales)";
+
+/// What such a model may be if it is converted onto itself.
+const INTERRUPTED: &str = "; if a run with --in-place was interrupted, replace its shards by the original ones first";
 
 impl Task {
     /// Plans a safetensors file. The output has the scales of its weights.
@@ -39,10 +42,13 @@ impl Task {
         let (scales, located) = (models.scales(&pair.input, &file), models.located(&pair.input, &file));
         let config = models.config(&pair.input)?;
         check_plain(&file, &scales, config.as_ref().as_ref().map(|config| config.told.as_str()))
+            .map_err(|what| what + if args.in_place { INTERRUPTED } else { "" })
             .map_err(|what| Failure::at(&pair.input, what))?;
         let is_chosen = |tensor: &SafetensorsTensor| args.quantizes(&tensor.name, tensor.element_type, &tensor.shape);
         let chosen = file.tensors().iter().filter(|tensor| is_chosen(tensor)).map(|tensor| tensor.name.as_str());
         let mut metadata = file.metadata().clone();
+        // An old text is about tensors that had scales.
+        metadata.remove(METADATA);
         metadata.extend(layout.metadata(chosen).map(|text| (METADATA.to_owned(), text)));
         let name = pair.input.display().to_string();
         let (mut tensors, mut bytes_of_scales, mut refused) = (Vec::new(), 0, None);
@@ -85,7 +91,7 @@ fn check_plain(file: &SafetensorsFile, scales: &Scales, told: Option<&str>) -> R
         let role = scales.role(&tensor.name, tensor.element_type)?;
         let stored = tensor.element_type.map_or("complex", |stored| stored.name());
         let comma = if role.is_scale() { "," } else { "" };
-        Some(format!("{} is {stored}{comma} {}, so that {ALREADY}", printable(&tensor.name), role.text()))
+        Some(format!("{} is {stored}{comma} {}: {ALREADY}", printable(&tensor.name), role.text()))
     };
     file.tensors().iter().find_map(scaled).map_or(Ok(()), Err)
 }
@@ -125,6 +131,10 @@ fn quantized(
     let scale = layout.scale_name(name);
     if located.has(&scale) {
         return Err(format!("its scale would be {}, which the model has already", printable(&scale)));
+    }
+    if let Some(other) = companions(name).find(|companion| located.has(&companion.name)) {
+        let what = "which the model has, would belong to its codes for readers";
+        return Err(format!("{}, {what}", printable(&other.name)));
     }
     let [from, to] = [from, CODES].map(TensorStorage::packed);
     let (elements, input, column_major) = (geometry.rows * geometry.columns, 0, Vec::new());

@@ -2,43 +2,41 @@
 
 use wgpu_cast::ElementType;
 
+use crate::convert::scales::module;
+
 /// The types of weights that get scales.
 pub const FLOATS: [ElementType; 3] = [ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16];
-
-/// The end of a weight's name.
-const WEIGHT: &str = ".weight";
 
 /// Layers whose weights are matrices and stay as they are in published checkpoints: readers expect no scales there. These are
 /// the last parts of their names.
 const KEPT: [&str; 9] = [
-    // Output layers: `ignore` in the recipes of vllm-project/llm-compressor; deepseek-ai/DeepSeek-V3.
+    // Output layers: `ignore` in the recipes of vllm-project/llm-compressor; deepseek-ai/DeepSeek-V3. Llama and Mistral in
+    // the format of their authors.
     "lm_head",
-    // Embeddings, which are no linear layers: Llama, Qwen and DeepSeek; GPT-2; BLOOM and BERT.
-    "embed_tokens",
+    "output",
+    // Embeddings, which are no linear layers: T5; GPT-J and StarCoder.
+    "shared",
+    "relative_attention_bias",
     "wte",
     "wpe",
-    "word_embeddings",
-    "position_embeddings",
     // Routers of experts: `ignore` in the recipes of vllm-project/llm-compressor for Qwen; deepseek-ai/DeepSeek-V3.
     "gate",
     "router",
     "shared_expert_gate",
 ];
 
-/// The name of the layer to which a weight belongs.
-pub fn module(weight: &str) -> &str {
-    weight.strip_suffix(WEIGHT).unwrap_or(weight)
-}
+/// A part of the names of embeddings: `embed_tokens`, `tok_embeddings`, `token_type_embeddings`.
+const EMBEDDING: &str = "embed";
 
 /// Whether the name and the shape are those of the weight of a linear layer.
-pub fn is_matrix(name: &str, shape: &[u64]) -> bool {
-    name.ends_with(WEIGHT) && shape.len() == 2 && !shape.contains(&0)
+fn is_matrix(name: &str, shape: &[u64]) -> bool {
+    module(name) != name && shape.len() == 2 && !shape.contains(&0)
 }
 
 /// Whether a tensor is a weight that published checkpoints quantize.
 pub fn is_weight(name: &str, stored: Option<ElementType>, shape: &[u64]) -> bool {
     let layer = module(name).rsplit('.').next().unwrap_or_default();
-    is_matrix(name, shape) && is_float(stored) && !KEPT.contains(&layer)
+    is_matrix(name, shape) && is_float(stored) && !KEPT.contains(&layer) && !layer.contains(EMBEDDING)
 }
 
 /// Whether elements of this type get scales.
