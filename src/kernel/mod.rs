@@ -383,15 +383,21 @@ mod tests {
         assert_eq!(counted[1..], behind(&members!(CountParams: first unit rest count_word)));
     }
 
-    /// Parses and validates a kernel, and looks at its bindings and types.
-    fn check(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace, lookup: CodeLookup) {
+    /// Parses and validates a kernel, and looks at its bindings and types. Returns its invocations per workgroup.
+    fn check(
+        conversion: &Conversion,
+        kind: KernelKind,
+        access: Access,
+        space: ParameterSpace,
+        lookup: CodeLookup,
+    ) -> u32 {
         let narrow = conversion.from.code_bits().min(conversion.to.code_bits());
         // The planner never asks for these.
         let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
         let transposed = kind != KernelKind::Transposed || Block::new(conversion, access, lookup).is_some();
         let together = kind == KernelKind::Together && access != Access::Shared;
         if wide || together || !transposed {
-            return;
+            return 0;
         }
         let kernel = compose(conversion, kind, access, space, lookup);
         let context = || format!("{} to {}, {kind:?}, {access:?}, {space:?}", conversion.from, conversion.to);
@@ -410,6 +416,7 @@ mod tests {
         };
         assert_eq!(bindings, sides + parameters, "{}", context());
         assert!(!module.types.iter().any(|(_, t)| t.inner.scalar_kind() == Some(naga::ScalarKind::Float)));
+        kernel.workgroup_size()
     }
 
     /// The kernels for slices that start anywhere. `tests/host/shaders.rs` checks the public kernels. Besides the
@@ -425,16 +432,20 @@ mod tests {
             (Access::Shared, CodeLookup::Table),
         ];
         let spaces = [ParameterSpace::Immediate, ParameterSpace::Table, ParameterSpace::Counted];
+        let mut most = 0;
         for (index, (from, to)) in pairs.enumerate() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for kind in KernelKind::ALL {
-                ways.into_iter().for_each(|(access, lookup)| check(&conversion, kind, access, UNIFORM, lookup));
+                for (access, lookup) in ways {
+                    most = most.max(check(&conversion, kind, access, UNIFORM, lookup));
+                }
                 if !kind.is_of_views() {
                     let (access, lookup) = ways[index / 3 % 4];
-                    check(&conversion, kind, access, spaces[index % 3], lookup);
+                    most = most.max(check(&conversion, kind, access, spaces[index % 3], lookup));
                 }
             }
         }
+        assert_eq!(most, Kernel::MOST_INVOCATIONS);
     }
 
     /// Loads and stores of kernels are not checked at run time, so their indices must stay in range.

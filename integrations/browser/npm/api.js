@@ -1,12 +1,12 @@
-// What the package exports, for ways to load its two modules: the whole one casts on the CPU and brings wgpu; the small one plans casts
-// and writes functions, and all that takes a GPUDevice is built on it.
+// What the package exports, for ways to load its two modules: the whole one casts on the CPU and brings wgpu; the small one plans casts,
+// writes functions and knows the types, and all that takes a GPUDevice is built on it.
 
 import * as plans from './wgpu_cast_web_plans.js';
-import { ARRAYS, codes, count, isDevice, options as checked, settings } from './arguments.js';
+import { ARRAYS, codes, isDevice, options as checked, settings } from './arguments.js';
 import { castGpu } from './cast-gpu.js';
 import { Caster } from './caster.js';
 import { Functions } from './functions.js';
-import { plan } from './plans.js';
+import { elementTypes, packedBytesOf, plan, version } from './plans.js';
 import { casts } from './self-test.js';
 import { typeNamed } from './types.js';
 
@@ -102,11 +102,8 @@ export function api(load, { hasGpu = true } = {}) {
     plan: planned(plan),
     functions: planned((prefix, settings) => new Functions(prefix, settings)),
     castGpu: planned(castGpu),
-    packedBytes: async (type, elements) => {
-      const module = await whole();
-      return module.packedBytes(named(module, type).name, count('elements', elements));
-    },
-    elementTypes: async () => JSON.parse((await whole()).elementTypes()),
-    version: async () => (await whole()).version(),
+    packedBytes: planned(packedBytesOf),
+    elementTypes: planned(elementTypes),
+    version: planned(version),
   };
 }

@@ -114,7 +114,7 @@ export function bytes(name, value) {
 
 /** Whole numbers, as an array of floats. */
 export function numbers(name, given) {
-  if (!Array.isArray(given) && !ArrayBuffer.isView(given)) throw wrong(name, 'an array of integers', given);
+  if (!Array.isArray(given) && (!ArrayBuffer.isView(given) || given instanceof DataView)) throw wrong(name, 'an array of integers', given);
   const all = Float64Array.from(given, (each) => (typeof each === 'number' || typeof each === 'bigint' ? Number(each) : NaN));
   const at = all.findIndex((number) => !Number.isSafeInteger(number));
   if (at >= 0) throw wrong(`${name}[${at}]`, 'an integer', given[at]);

@@ -2,7 +2,7 @@
 
 import { OPTIONS, castOptions, codes, count, isBuffer, known, object, wrong } from './arguments.js';
 import { Caster } from './caster.js';
-import { DeviceError, DeviceLostError, OutOfMemoryError } from './errors.js';
+import { DeviceError, DeviceLostError, OutOfMemoryError, SliceError } from './errors.js';
 import { COPY_DST, COPY_SRC, STORAGE } from './flags.js';
 import { named } from './plans.js';
 import { sliceOf } from './slices.js';
@@ -20,15 +20,9 @@ function casterOf(device) {
 const losses = new WeakMap();
 
 /** A buffer for packed bytes, in whole words. */
-function bufferOf(device, label, size, contents) {
-  const usage = STORAGE | COPY_SRC | COPY_DST;
+function bufferOf(device, label, size, mappedAtCreation) {
   const words = Math.max(4, Math.ceil(size / 4) * 4);
-  const buffer = device.createBuffer({ label: label ?? 'cast', size: words, usage, mappedAtCreation: contents !== undefined });
-  if (contents !== undefined) {
-    new Uint8Array(buffer.getMappedRange()).set(contents);
-    buffer.unmap();
-  }
-  return buffer;
+  return device.createBuffer({ label: label ?? 'cast', size: words, usage: STORAGE | COPY_SRC | COPY_DST, mappedAtCreation });
 }
 
 /**
@@ -44,11 +38,10 @@ export async function scoped(device, { from, to }, call) {
   device.pushErrorScope('validation');
   const [result, thrown] = attempted(call);
   const errors = Promise.all([device.popErrorScope(), device.popErrorScope()]);
-  // Browsers throw it where the memory for contents is missing.
-  if (thrown instanceof RangeError) throw refused(OutOfMemoryError, from, to, 'out of memory', { cause: thrown });
   if (thrown) {
     errors.catch(() => {});
-    throw thrown;
+    // Browsers throw a RangeError where the memory for contents is missing.
+    throw thrown instanceof RangeError ? refused(OutOfMemoryError, from, to, 'out of memory', { cause: thrown }) : thrown;
   }
   const [error, full] = await errors.catch((cause) => { throw lost(from, to, cause.message, cause); });
   const info = losses.get(device);
@@ -73,16 +66,25 @@ export function lost(from, to, reason, cause) {
 }
 
 /** What is to be cast: a slice of a buffer or the codes of an array, and how many elements all its bytes have. */
-function sourceOf(source, type) {
+function sourceOf(source, type, target) {
   // A string's elements have no width; the caster refuses them.
   const elements = (bytes) => (type.bits === 0 ? 0 : Math.floor((bytes * 8) / type.bits));
   if (!isBuffer(source) && !isBuffer(source?.buffer)) {
     const contents = codes(source, type, 'a GPUBuffer, a slice of one or a typed array');
-    return { contents, all: elements(contents.length) };
+    const { length } = contents;
+    if ((length * 8) % type.bits >= 8) throw new TypeError(`source must be whole elements of ${type.name}, got ${length} bytes`);
+    return { contents, all: elements(length) };
   }
   // Any part of a slice may be cast, also the start of a longer one.
   const { buffer, offset, size, first = 0 } = sliceOf('source', source);
-  const all = elements(size ?? Math.max(0, buffer.size - offset));
+  if (size === undefined && offset > buffer.size) throw wrong('source.offset', `at most ${buffer.size}, the bytes of the buffer`, offset);
+  const alignment = Math.max(1, type.bits / 8);
+  // Planning checks it too, but not of a cast without elements, as the last bytes of a buffer may be one.
+  if (offset % alignment !== 0) {
+    const text = `the source slice starts at byte ${offset}, which is not a multiple of ${alignment}`;
+    throw refused(SliceError, type.name, target.name, text, { side: 'source', offset, alignment, fault: 'alignment' });
+  }
+  const all = elements(size ?? buffer.size - offset);
   if (first > all) throw wrong('source.first', `at most ${all}, the elements of the slice`, first);
   return { slice: { buffer, offset, size, first }, all: all - first };
 }
@@ -95,16 +97,23 @@ export async function castGpu(device, source, from, to, given = {}) {
   castOptions(options);
   const [type, target] = [named(from), named(to)];
   if (elements !== undefined) count('elements', elements);
-  const { slice, contents, all } = sourceOf(source, type);
+  const { slice, contents, all } = sourceOf(source, type, target);
   const cast = await casterOf(device).prepareAsync(from, to, elements ?? all, options);
   const made = [];
   const buffer = (size, bytes) => {
-    made.push(bufferOf(device, options.label, size, bytes));
-    return made.at(-1);
+    const one = bufferOf(device, options.label, size, bytes !== undefined);
+    made.push(one);
+    if (bytes) {
+      new Uint8Array(one.getMappedRange()).set(bytes);
+      one.unmap();
+    }
+    return one;
   };
+  // An array may be longer than the elements that are asked for.
+  const first = elements === undefined ? undefined : 0;
   try {
     return await scoped(device, { from: type.name, to: target.name }, () => {
-      const input = slice ?? { buffer: buffer(contents.length, contents), size: contents.length };
+      const input = slice ?? { buffer: buffer(contents.length, contents), size: contents.length, first };
       const result = buffer(cast.destinationBytes);
       const encoder = device.createCommandEncoder();
       cast.bind(input, result).record(encoder);

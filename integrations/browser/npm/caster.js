@@ -5,13 +5,20 @@ import { OPTIONS, castOptions, isDevice, known, object, wrong } from './argument
 import { Kernels } from './kernels.js';
 import { Parameters } from './parameters.js';
 import {
-  castCode, dispatchesOf, extents, layoutOf, limitsOf, named, newPlanner, optionBits, packedBytes, planned, tuningOf, within,
+  castCode, deviceLimits, dispatchesOf, extents, layoutOf, limitsOf, named, newPlanner, optionBits, packedBytes, planned, tuningOf, within,
 } from './plans.js';
 import { Prepared } from './prepared.js';
 import { startsOf } from './slices.js';
 
+/** Frees the memory in the module of a caster that is not used any more. */
+export let release;
+
 /** Casts on one device. It keeps the pipelines. */
 export class Caster {
+  static {
+    release = (caster) => caster.#maker.planner.free();
+  }
+
   /** What makes the objects of the device: `device`, `planner`, `kernels`, `parameters`. */
   #maker;
 
@@ -20,8 +27,8 @@ export class Caster {
     object('options', given);
     known('the options', given, ['limits', 'tuning']);
     const { limits = {}, tuning } = given;
-    const own = limitsOf(device.limits, 'device.limits');
-    this.limits = Object.freeze(within(limitsOf(limits, 'limits', own), own));
+    const own = deviceLimits(device);
+    this.limits = Object.freeze(within(limitsOf(limits, own), own));
     this.tuning = Object.freeze(tuningOf(tuning, device.adapterInfo?.isFallbackAdapter === true));
     const planner = newPlanner(this.limits, this.tuning);
     this.#maker = { device, planner, kernels: new Kernels(device, planner), parameters: new Parameters(device) };

@@ -99,19 +99,22 @@ export function version(): Promise<string>;
 /** An element type by its ONNX name or another: `float8e4m3fn`, `bf16`, `F8_E4M3`, `float32`. An unknown name is a `TypeError`. */
 export type ElementTypeName = string;
 
+/** Whole numbers, in an array. */
+export type Integers = readonly number[] | TypedArray;
+
 /**
  * The elements of a cast that do not follow one another: `i, j, …` is `i * strides[0] + j * strides[1] + …` elements after `0, 0, …`. A side
  * without strides is dense. Strides may be negative, and 0 in a source. A slice starts at the lowest element that is read or written.
  */
 export interface View {
-  shape: ArrayLike<number>;
-  sourceStrides?: ArrayLike<number>;
-  destinationStrides?: ArrayLike<number>;
+  shape: Integers;
+  sourceStrides?: Integers;
+  destinationStrides?: Integers;
 }
 
 /**
- * Limits of a device; `device.limits` has them. One that is missing is WebGPU's default, and for a caster the device's. A plain object has no
- * other properties.
+ * Limits of a device; `device.limits` has them. One that is missing is WebGPU's default, and for a caster the device's. An object that lacks one
+ * has no other properties.
  */
 export interface Limits {
   maxBufferSize?: number;
@@ -162,7 +165,10 @@ export interface Bound {
   recordInPass(pass: GPUComputePassEncoder): void;
 }
 
-/** A cast of a number of elements, planned and compiled. It can be bound any number of times. */
+/**
+ * A cast of a number of elements, planned and compiled. It can be bound any number of times. From the first `bind` on, it keeps the uniform
+ * buffers with the parameters of the last plan, which may have up to 16 KiB and are shared with other casts; drop it to give them back.
+ */
 export interface Prepared {
   readonly from: string;
   readonly to: string;
@@ -305,7 +311,7 @@ export function functions(prefix: string, settings?: { values?: 'f32' | 'f16' })
 
 /**
  * One call for a cast on a device: makes the result's buffer (STORAGE, COPY_SRC, COPY_DST; in whole words), records and submits. Of a
- * buffer or slice without `elements`, all its bytes are cast. Rejects as `Prepared.bind`, and with `KernelError`, `OutOfMemoryError`,
+ * buffer, slice or array without `elements`, all its elements are cast. Rejects as `Prepared.bind`, and with `KernelError`, `OutOfMemoryError`,
  * `DeviceLostError` and `DeviceError`.
  */
 export function castGpu(

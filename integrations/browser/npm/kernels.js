@@ -18,6 +18,7 @@ export class Kernels {
   #planner;
   #layouts = [];
   #pipelines = [];
+  /** Promises of the pipelines that the device was asked about. One that `pipeline` made may have no kernel. */
   #compiling = [];
 
   constructor(device, planner) {
@@ -38,12 +39,12 @@ export class Kernels {
   }
 
   /** Waits for the pipeline of a dispatch's kernel. It is compiled once, however many casts wait for it. */
-  compiled({ kernel, access }, cast) {
-    if (this.#pipelines[kernel]) return undefined;
+  async compiled({ kernel, access }, cast) {
     this.#compiling[kernel] ??= this.#device.createComputePipelineAsync(this.#descriptor(kernel, access, cast)).then(
       (pipeline) => { this.#pipelines[kernel] = pipeline; },
       (error) => {
         delete this.#compiling[kernel];
+        delete this.#pipelines[kernel];
         throw refused(KernelError, cast.from, cast.to, `the device rejected the kernel: ${error.message}`, { cause: error });
       },
     );

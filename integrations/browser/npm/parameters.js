@@ -2,7 +2,7 @@
 
 import { UNIFORM } from './flags.js';
 
-/** The most bytes of a buffer with several blocks. One bound cast can keep a buffer alive. */
+/** The most bytes of a buffer with several blocks. A cast that is bound keeps its buffers alive, and so does what it was prepared as. */
 const MOST_BYTES = 16 << 10;
 
 /** A buffer with blocks. It takes further ones until it is sealed, which makes it usable in a submission. */

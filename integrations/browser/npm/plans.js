@@ -10,8 +10,8 @@ let types;
 /** The types by their numbers in the module. */
 function all() {
   types ??= module.elementTypes().split('\n').map((line, number) => {
-    const [name, bits, ...aliases] = line.split(' ');
-    return { name, bits: Number(bits), aliases: aliases.filter(Boolean), number };
+    const [name, bits, float, ...aliases] = line.split(' ');
+    return { name, bits: Number(bits), float: float === 'float', aliases: aliases.filter(Boolean), number };
   });
   return types;
 }
@@ -34,6 +34,26 @@ export function packedBytes(type, elements) {
   return module.packedBytes(type.number, elements);
 }
 
+/** The types that are packed: all but strings. */
+function numeric() {
+  return all().filter(({ bits }) => bits > 0);
+}
+
+/** The packed bytes of so many elements of a type by its name. */
+export function packedBytesOf(name, elements) {
+  return packedBytes(typeNamed(numeric(), name), count('elements', elements));
+}
+
+/** All numeric types, for programs. */
+export function elementTypes() {
+  return numeric().map(({ name, aliases, bits, float }) => ({ name, aliases: [...aliases], bits, float }));
+}
+
+/** The version of wgpu-cast. */
+export function version() {
+  return module.version();
+}
+
 /** The options as bits; `plans/src/lib.rs` says which. */
 export function optionBits(options) {
   const { saturate = true, roundMode, int4Overflow, float4Nan } = options;
@@ -54,13 +74,23 @@ const LEAST = {
   maxComputeWorkgroupsPerDimension: 65_535,
 };
 
-/** Limits, such as those of a device. One that is missing is that in `least`. A plain object has no other properties. */
-export function limitsOf(given, name = 'limits', least = LEAST) {
-  object(name, given);
-  const names = Object.keys(LEAST);
-  if (Object.getPrototypeOf(given) === Object.prototype) known(name, given, names);
+/** Limits of a caller. One that is missing is that in `least`. */
+export function limitsOf(given, least = LEAST) {
+  object('limits', given);
+  // An object that has all of them, such as a device's limits, has no misspelt one.
+  if (Object.keys(LEAST).some((key) => given[key] === undefined)) known('limits', given, Object.keys(LEAST));
+  return limitsIn('limits', given, least);
+}
+
+/** Limits of a device. Such objects have others too. */
+export function deviceLimits({ limits }) {
+  object('device.limits', limits);
+  return limitsIn('device.limits', limits, LEAST);
+}
+
+function limitsIn(name, given, least) {
   const limit = (key) => (given[key] === undefined ? least[key] : byteCount(`${name}.${key}`, given[key]));
-  return Object.fromEntries(names.map((key) => [key, limit(key)]));
+  return Object.fromEntries(Object.keys(LEAST).map((key) => [key, limit(key)]));
 }
 
 /** The smaller limits. */
@@ -118,7 +148,8 @@ const HEAD = 9;
 export function dispatchesOf(bytes) {
   const head = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
   const dispatches = [];
-  for (let at = 0; at < head.length;) {
+  // Every dispatch has parameters; what follows the last one has none.
+  for (let at = 0; head[at + HEAD - 1] > 0;) {
     const [length, start] = [head[at + HEAD - 1], (at + HEAD) * 8];
     dispatches.push({
       kernel: head[at], x: head[at + 1], y: head[at + 2], access: head[at + 3],
@@ -146,7 +177,11 @@ function plannerOf(limits, tuning) {
   const key = JSON.stringify([limits, tuning]);
   let found = planners.get(key);
   if (!found) {
-    if (planners.size >= MOST_PLANNERS) planners.delete(planners.keys().next().value);
+    if (planners.size >= MOST_PLANNERS) {
+      const [oldest, { planner }] = planners.entries().next().value;
+      planners.delete(oldest);
+      planner.free();
+    }
     found = { planner: newPlanner(limits, tuning), texts: [] };
     planners.set(key, found);
   }

@@ -1,7 +1,7 @@
 // The self-test on the caller's device. The whole module has the difficult codes and compares; a caster casts.
 
 import { lost, scoped } from './cast-gpu.js';
-import { Caster } from './caster.js';
+import { Caster, release } from './caster.js';
 import { COPY_DST, COPY_SRC, MAP_READ, READ, STORAGE } from './flags.js';
 
 const words = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
@@ -13,17 +13,17 @@ export async function casts(device, verifier) {
   const { from, to, casts: list } = JSON.parse(text);
   // A caster of its own, so that the pipelines of all pairs are not kept.
   const caster = new Caster(device);
-  const prepared = await Promise.all(list.map(({ elements, options }) => caster.prepareAsync(from, to, elements, options)));
   const [made, starts] = [[], []];
   const buffer = (size, usage, mappedAtCreation = false) => {
     made.push(device.createBuffer({ label: 'cast self-test', size: words(size), usage, mappedAtCreation }));
     return made.at(-1);
   };
-  const total = prepared.reduce((start, cast) => {
-    starts.push(start);
-    return start + words(cast.destinationBytes);
-  }, 0);
   try {
+    const prepared = await Promise.all(list.map(({ elements, options }) => caster.prepareAsync(from, to, elements, options)));
+    const total = prepared.reduce((start, cast) => {
+      starts.push(start);
+      return start + words(cast.destinationBytes);
+    }, 0);
     const staging = await scoped(device, { from, to }, () => {
       const back = buffer(total, MAP_READ | COPY_DST);
       const encoder = device.createCommandEncoder();
@@ -44,6 +44,7 @@ export async function casts(device, verifier) {
     prepared.forEach((cast, index) => verifier.compare(index, found.slice(starts[index], starts[index] + cast.destinationBytes)));
   } finally {
     made.forEach((each) => each.destroy());
+    release(caster);
   }
   return true;
 }

@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { assert, equal } from './harness.mjs';
+import { assert, equal, NotRun } from './harness.mjs';
 import { npm } from './packages.mjs';
 import { serve } from './server.mjs';
 
@@ -22,7 +22,7 @@ function onDawn(executable, program, ...given) {
   const { status, stdout, stderr } = spawnSync('node', [fileURLToPath(new URL(program, import.meta.url)), ...given], {
     env: { ...process.env, ...drivers }, encoding: 'utf8',
   });
-  if (status === 3) return stderr.trim().split('\n').slice(-1);
+  if (status === 3) throw new NotRun(stderr.trim().split('\n').at(-1).replace(/^NOT RUN: /, ''));
   assert(status === 0, `${stdout}\n${stderr}`);
   return stdout.trim().split('\n');
 }

@@ -19,12 +19,12 @@ function run(folder, program, ...given) {
   }
 }
 
-/** Runs npm in a folder. */
+/** Runs npm in a folder. What the registry refuses is a failure, unless it is busy or broken. */
 export function npm(folder, ...given) {
   try {
     return run(folder, 'npm', ...given, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error');
   } catch (error) {
-    const [, code] = /code (E(?:NOTFOUND|CONN[A-Z]+|TIMEDOUT|AI_AGAIN|NETUNREACH|HOSTUNREACH|[45]\d\d)|ERR_SOCKET_TIMEOUT)/.exec(error.stderr ?? '') ?? [];
+    const [, code] = /code (E(?:NOTFOUND|CONN[A-Z]+|TIMEDOUT|AI_AGAIN|NETUNREACH|HOSTUNREACH|408|429|5\d\d)\b|ERR_SOCKET_TIMEOUT)/.exec(error.stderr ?? '') ?? [];
     throw code ? new NotRun(`npm cannot reach its registry (${code})`) : error;
   }
 }
@@ -66,6 +66,7 @@ async function told(browser, port) {
 export async function vite(target, browser, serve) {
   const folder = install(target, 'vite');
   run(folder, 'npx', 'tsc');
+  run(folder, 'npx', 'tsc', '--project', 'tsconfig.next.json');
   run(folder, 'npx', 'vite', 'build', '--logLevel', 'warn');
   const server = await serve(`${folder}/dist`);
   const text = await told(browser, server.port);
@@ -77,7 +78,8 @@ export async function vite(target, browser, serve) {
 export async function viteServes(target, browser) {
   const server = spawn('node', ['serve.mjs'], { cwd: install(target, 'vite'), stdio: ['ignore', 'pipe', 'inherit'] });
   try {
-    const [port] = await once(server.stdout, 'data');
+    const ended = once(server, 'exit').then(([status, signal]) => { throw new Error(`serve.mjs has ended: ${status ?? signal}`); });
+    const [port] = await Promise.race([once(server.stdout, 'data'), ended]);
     return await told(browser, Number(port));
   } finally {
     server.kill();

@@ -255,5 +255,15 @@ fn quoted_text_shows_all_that_it_has() {
     for text in letters.map(|letter| letter.to_string()).filter(|text| text != "\u{2065}") {
         assert_eq!(quoted(&text), format!("{text:?}"));
     }
+    // One letter of each range further up.
+    for letter in ['\u{3000}', '\u{e000}', '\u{f8ff}', '\u{feff}', '\u{fff9}', '\u{fffb}', '\u{e0001}', '\u{10ffff}'] {
+        assert_eq!(quoted(&letter.to_string()), format!("\"\\u{{{:x}}}\"", letter as u32));
+    }
+    // `{:?}` escapes the first four of these: not assigned, a noncharacter, a format character, a mark that comes first.
+    for letter in ['\u{378}', '\u{fffe}', '\u{1d173}', '\u{301}', '\u{3164}'] {
+        let text = letter.to_string();
+        assert_eq!(quoted(&text), format!("\"{text}\""));
+        assert_eq!(format!("{text:?}") == quoted(&text), letter == '\u{3164}');
+    }
     assert_eq!(quoted(&"x".repeat(81)), format!("\"{}…\"", "x".repeat(80)));
 }

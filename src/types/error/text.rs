@@ -21,8 +21,10 @@ pub(crate) fn quoted(text: &str) -> String {
     escaped(&cut(text, 80))
 }
 
-/// Text in quotes. What cannot be seen, or changes how the text around it is shown, is escaped. `{:?}` would do the same
-/// with tables of all of Unicode, which small programs would then contain.
+/// Text in quotes. Escaped are controls, spaces other than U+0020, marks of direction and of joining, code points for
+/// private use, and tags. `{:?}` also escapes code points that are not assigned, noncharacters, further format characters
+/// such as those of musical notation, and a combining mark that comes first. It has tables of all of Unicode for that,
+/// which small programs would then contain.
 pub(super) fn escaped(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

@@ -9,16 +9,27 @@ mod planner;
 
 use wasm_bindgen::prelude::*;
 use wgpu_cast::wgsl::Kernel;
-use wgpu_cast::{CastOptions, CastSpec, ElementType, Float4Nan, Int4Overflow, RoundMode};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Float4Nan, Int4Overflow, Kind, RoundMode};
 
-/// A quarter of the code of the standard library's allocator.
+/// A quarter of the code of the standard library's allocator. It never joins the pages that it takes for a large block with
+/// others, so that they serve only blocks that are no larger.
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
-/// All element types, one a line: name, width in bits, and other names. The number of a type is that of its line.
+/// The version of wgpu-cast.
+#[wasm_bindgen]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// All element types, one a line: name, width in bits, `float` or `other`, and other names. The number of a type is that of
+/// its line.
 #[wasm_bindgen(js_name = elementTypes)]
 pub fn element_types() -> String {
-    let line = |t: &ElementType| format!("{} {} {}", t.name(), t.bits().unwrap_or(0), t.aliases().join(" "));
+    let line = |t: &ElementType| {
+        let kind = if matches!(t.kind(), Kind::Float(_)) { "float" } else { "other" };
+        format!("{} {} {kind} {}", t.name(), t.bits().unwrap_or(0), t.aliases().join(" "))
+    };
     ElementType::ALL.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 

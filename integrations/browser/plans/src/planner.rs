@@ -77,17 +77,31 @@ impl Planner {
 impl Planner {
     /// For each dispatch nine numbers and the bytes of its parameters. The numbers are the kernel, the workgroups along x
     /// and y, how it binds (0: a source that is read only, 1: a source that is not, 2: no source), the offset and size
-    /// of each binding, and the number of bytes of the parameters.
+    /// of each binding, and the number of bytes of the parameters. Zeros may follow the last dispatch.
     fn bytes(&self, plan: &Plan) -> Vec<u8> {
         let mut kernels = self.kernels.borrow_mut();
         let numbers: Vec<usize> = plan.kernels().iter().map(|kernel| kernels.number(kernel)).collect();
-        let mut bytes = Vec::new();
-        for dispatch in plan.dispatches() {
+        let dispatches = plan.dispatches();
+        let each = dispatches.first().map_or(0, |dispatch| NUMBERS * size_of::<f64>() + dispatch.parameters().len());
+        let mut size = dispatches.len() * each;
+        if size > PAGE {
+            // Few sizes, so that the memory of one plan serves others: see `ALLOCATOR`.
+            size = size.next_power_of_two();
+        }
+        let mut bytes = Vec::with_capacity(size);
+        for dispatch in dispatches {
             write(&mut bytes, numbers[dispatch.kernel()], dispatch);
         }
+        bytes.resize(size.max(bytes.len()), 0);
         bytes
     }
 }
+
+/// The numbers of a dispatch before the bytes of its parameters.
+const NUMBERS: usize = 9;
+
+/// Bytes of a page of WebAssembly's memory.
+const PAGE: usize = 1 << 16;
 
 fn write(bytes: &mut Vec<u8>, kernel: usize, dispatch: &PlannedDispatch) {
     let (mut access, mut ranges) = (2, [0; 4]);

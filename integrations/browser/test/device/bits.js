@@ -1,6 +1,6 @@
 // The bits of casts between buffers, in all places where tensors may lie. integrations/dawn compares every pair.
 
-import { after, assert, equal, filled, noise, onCpu, thrown, watched } from './tools.js';
+import { after, assert, equal, filled, noise, onCpu, same, thrown, watched } from './tools.js';
 
 /** Elements of a type at a bit of bytes, as numbers: types of at most 32 bits. */
 function read(bytes, bits, first, count) {
@@ -73,8 +73,7 @@ export async function placed({ web, device }) {
         bound.recordInPass(pass);
         pass.end();
       });
-      const wrong = found.findIndex((byte, index) => byte !== expected[index]);
-      assert(wrong < 0, `${from} → ${to}, ${name}: byte ${wrong} is ${found[wrong]}, expected ${expected[wrong]}`);
+      same(found, expected, `${from} → ${to}, ${name}`);
       casts += 1;
     }
   }
@@ -101,6 +100,43 @@ export async function views({ web, device }) {
   return 'transposed to rows at a pitch';
 }
 
+/** Places of one prepared cast, in the order in which it is bound. Each has buffers of its own, but for `sourceOf`. */
+const BINDS = {
+  first: {},
+  'other buffers': {},
+  'other offsets': { source: { offset: 256 }, destination: { offset: 512 } },
+  'the first source again': { sourceOf: 'first' },
+  'in place': { together: true },
+  parts: { source: { offset: 16, first: 3 }, destination: { first: 5 } },
+  'whole again': { source: { offset: 16 } },
+};
+
+/** One prepared cast bound again and again, and planned anew in between. All binds are recorded after the last one. */
+export async function again({ web, device }) {
+  const caster = await web.createCaster(watched(device).device, { tuning: { blocksFrom: 0 } });
+  const elements = 3_003;
+  const cast = await caster.prepareAsync('float', 'int32', elements);
+  const binds = {};
+  for (const [name, { source = {}, destination = {}, sourceOf, together }] of Object.entries(BINDS)) {
+    const seed = 2 * Object.keys(binds).length + 1;
+    const tensor = (each) => ({ bytes: noise(4 * elements + 1024, each), buffer: filled(device, noise(4 * elements + 1024, each)) });
+    const input = sourceOf ? binds[sourceOf].input : tensor(seed);
+    const output = together ? input : tensor(seed + 1);
+    const start = ({ offset = 0, first = 0 }) => offset + 4 * first;
+    const expected = output.bytes.slice();
+    const read = input.bytes.subarray(start(source), start(source) + 4 * elements);
+    expected.set(await onCpu(web, read, 'float', 'int32'), start(destination));
+    const bound = cast.bind({ buffer: input.buffer, ...source }, { buffer: output.buffer, ...destination });
+    binds[name] = { input, output, expected, bound };
+  }
+  let record = (encoder) => Object.values(binds).forEach(({ bound }) => bound.record(encoder));
+  for (const [name, { output, expected }] of Object.entries(binds)) {
+    same(await after(device, output.buffer, record), expected, name);
+    record = () => {};
+  }
+  return `${Object.keys(binds).length} binds of one prepared cast`;
+}
+
 /** Kernels are compiled once; binds at multiples of 16 bytes need no others, and equal parameters are one block. */
 export async function once({ web, device }) {
   const { device: quiet, calls } = watched(device);
@@ -109,7 +145,8 @@ export async function once({ web, device }) {
   const compiled = calls.createShaderModule;
   await Promise.all([1, 2, 3].map(() => caster.prepareAsync('float', 'bfloat16', 20_003)));
   caster.prepare('float', 'bfloat16', 20_003);
-  const [source, destination] = [filled(device, new Uint8Array(100_000)), filled(device, new Uint8Array(100_000))];
+  const values = noise(100_000, 11);
+  const [source, destination] = [filled(device, values), filled(device, new Uint8Array(100_000))];
   const bounds = [0, 16, 256, 4096].map((offset) => cast.bind({ buffer: source, offset }, { buffer: destination, offset }));
   equal(calls.createShaderModule, compiled, 'kernels compiled after the first');
   const made = calls.createBuffer;
@@ -135,7 +172,9 @@ export async function once({ web, device }) {
   const many = Array.from({ length: 100 }, (_, index) => caster.prepare('float', 'bfloat16', index + 1).bind(source, destination));
   assert(calls.createBuffer < made + 10, `${calls.createBuffer - made} buffers for 100 casts`);
   const found = await after(device, destination, (encoder) => many.forEach((bound) => bound.record(encoder)));
-  equal(found.subarray(0, 4), new Uint8Array(4), 'the casts of zeros');
+  const expected = new Uint8Array(100_000);
+  expected.set(await onCpu(web, values.subarray(0, 400), 'float', 'bfloat16'));
+  same(found, expected, 'the casts of up to 100 elements');
   equal(caster.prepare('float', 'int8', 0).bind(source, source).dispatches, [], 'dispatches of no elements');
   return `${compiled} kernels for all binds`;
 }

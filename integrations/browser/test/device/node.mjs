@@ -8,7 +8,8 @@ import { overhead } from './overhead.js';
 import { run } from './tests.js';
 
 const [folder, every] = process.argv.slice(2);
-const web = await import(pathToFileURL(`${folder}/node.js`));
+const file = (name) => import(pathToFileURL(`${folder}/${name}`));
+const web = await file('node.js');
 // Tests name its constants.
 Object.assign(globalThis, globals);
 // Dawn ends with this object, so it is kept.
@@ -25,6 +26,6 @@ if (every === 'overhead') {
   console.log(await overhead({ web, device: await open() }));
   process.exit(0);
 }
-const passed = await run({ web, device: await open(), open, every: Number(every) }, console.log);
+const passed = await run({ web, file, device: await open(), open, every: Number(every) }, console.log);
 // Dawn's threads would keep the process.
 process.exit(passed ? 0 : 1);

@@ -27,6 +27,7 @@ export async function refused({ web, device }) {
     [() => caster.prepare('float', 'int8', { shape: [2, 2], sourceStrides: [1] }), 'Strides', web.StridesError, 'casting float to int8: unsupported strided view: the numbers of strides and axes differ'],
     [async () => (await web.functions('q')).decodeFour('float16'), 'ElementWidth', web.ElementWidthError, 'float16 elements have 16 bits, at most 8 are allowed'],
     [() => web.functions('1'), 'WgslName', web.WgslNameError, undefined],
+    [() => web.castGpu(device, { buffer, offset: 4094 }, 'float', 'int8'), 'Slice', web.SliceError, 'casting float to int8: the source slice starts at byte 4094, which is not a multiple of 4'],
     [() => web.plan('float', 'int8', 2 ** 40), 'Limit', web.LimitError, 'casting float to int8 exceeds the limit max_buffer_size: 4398046511104 needed, 268435456 allowed'],
   ];
   for (const [call, name, Class, message] of rust) {
@@ -34,8 +35,9 @@ export async function refused({ web, device }) {
     equal([error.name, error instanceof Class && error instanceof web.CastError], [name, true], `the class of ${error.stack}`);
     if (message !== undefined) equal(error.message, message, 'the text');
   }
-  const fields = await thrown(() => cast.bind({ buffer, offset: 2 }, other));
-  equal({ ...fields }, { from: 'float', to: 'int8', side: 'source', offset: 2, alignment: 4, fault: 'alignment' }, 'fields of an error');
+  for (const [call, offset] of [[() => cast.bind({ buffer, offset: 2 }, other), 2], [() => web.castGpu(device, { buffer, offset: 4094 }, 'float', 'int8'), 4094]]) {
+    equal({ ...await thrown(call) }, { from: 'float', to: 'int8', side: 'source', offset, alignment: 4, fault: 'alignment' }, 'fields of an error');
+  }
 
   const slices = 'there are buffer, offset, size, first';
   const wrong = [
@@ -43,6 +45,9 @@ export async function refused({ web, device }) {
     [() => web.createCaster(device, { limit: {} }), 'unknown option "limit"; there are limits, tuning'],
     [() => web.createCaster(device, { limits: { maxBufferSize: -1 } }), 'limits.maxBufferSize must be a number of bytes, got -1'],
     [() => web.createCaster(device, { limits: { maxBuferSize: 1 } }), 'unknown property "maxBuferSize" of limits; there are maxBufferSize, maxStorageBufferBindingSize, minStorageBufferOffsetAlignment, maxComputeWorkgroupsPerDimension'],
+    [() => web.createCaster(device, { limits: new (class { maxBuferSize = 1; })() }), 'unknown property "maxBuferSize" of limits; there are maxBufferSize, maxStorageBufferBindingSize, minStorageBufferOffsetAlignment, maxComputeWorkgroupsPerDimension'],
+    [() => web.plan('float', 'int8', 1, { limits: { maxBuferSize: 1 } }), 'unknown property "maxBuferSize" of limits; there are maxBufferSize, maxStorageBufferBindingSize, minStorageBufferOffsetAlignment, maxComputeWorkgroupsPerDimension'],
+    [() => web.createCaster(changed(device, { limits: undefined })), 'device.limits must be an object, got undefined'],
     [() => web.createCaster(device, { tuning: { lookups: 'table' } }), 'unknown property "lookups" of tuning; there are dispatchElements, blocksFrom, lookup'],
     [() => web.createCaster(device, { tuning: { lookup: 'none' } }), 'tuning.lookup must be \'table\' or \'computed\', got "none"'],
     [() => caster.prepare('float9', 'int8', 1), 'unknown element type "float9"'],
@@ -51,6 +56,7 @@ export async function refused({ web, device }) {
     [() => caster.prepare('float', 'int8', { shape: [-1] }), 'shape[0] must be a number of elements, got -1'],
     [() => caster.prepare('float', 'int8', { shape: [2, null] }), 'shape[1] must be an integer, got null'],
     [() => caster.prepare('float', 'int8', { shape: 3 }), 'shape must be an array of integers, got 3'],
+    [() => caster.prepare('float', 'int8', { shape: new DataView(new ArrayBuffer(8)) }), 'shape must be an array of integers, got DataView'],
     [() => caster.prepare('float', 'int8', { shape: [1], strides: [1] }), 'unknown property "strides" of the view; there are shape, sourceStrides, destinationStrides'],
     [() => caster.prepare('float', 'int8', 1, { saturate: 1 }), 'saturate must be a boolean, got 1'],
     [() => cast.bind(null, other), 'source must be a GPUBuffer or a slice of one, got null'],
@@ -74,6 +80,8 @@ export async function refused({ web, device }) {
     [() => web.castGpu({}, Float32Array.of(1), 'float', 'int8'), 'device must be a GPUDevice, got Object'],
     [() => web.castGpu(device, { buffer, ofset: 4 }, 'float', 'int8'), `unknown property "ofset" of source; ${slices}`],
     [() => web.castGpu(device, { buffer, offset: 'a' }, 'float', 'int8'), 'source.offset must be a number of bytes, got "a"'],
+    [() => web.castGpu(device, { buffer, offset: 4097 }, 'float', 'int8'), 'source.offset must be at most 4096, the bytes of the buffer, got 4097'],
+    [() => web.castGpu(device, Uint8Array.of(1, 2, 3, 4, 5), 'float', 'int8'), 'source must be whole elements of float, got 5 bytes'],
     [() => web.castGpu(device, { buffer, first: 1025 }, 'float', 'int8'), 'source.first must be at most 1024, the elements of the slice, got 1025'],
     [() => web.castGpu(device, buffer, 'float', 'int8', { element: 1 }), 'unknown option "element"; there are elements, label, saturate, roundMode, int4Overflow, float4Nan'],
   ];
@@ -82,6 +90,20 @@ export async function refused({ web, device }) {
     equal([error.constructor.name, error.message], ['TypeError', message], 'a wrong argument');
   }
   return `${rust.length} refused casts, ${wrong.length} wrong arguments`;
+}
+
+/** Limits as plain objects, of a device that is not the browser's own and of a program. */
+export async function limits({ web, device }) {
+  const plain = {};
+  for (const name in device.limits) plain[name] = device.limits[name];
+  equal('maxBindGroups' in plain, true, 'a limit that casts do not need');
+  const own = await web.createCaster(changed(device, { limits: plain }));
+  const copied = await web.createCaster(device, { limits: plain });
+  equal([own.limits, copied.limits], [copied.limits, (await web.createCaster(device)).limits], 'limits in plain objects');
+  const { maxBufferSize, ...others } = plain;
+  equal((await web.createCaster(changed(device, { limits: others }))).limits.maxBufferSize, 268_435_456, 'a limit that the device does not tell');
+  const { dispatches } = await web.plan('float', 'int8', 5, { limits: plain });
+  return `${Object.keys(plain).length} limits, of ${maxBufferSize} bytes; ${dispatches.length} dispatch`;
 }
 
 /** What devices refuse: one with small workgroups, and one that compiles no kernel, but is asked again. */
@@ -105,5 +127,30 @@ export async function refusing({ web, device }) {
   equal([kernel.name, kernel.message.slice(0, text.length), kernel instanceof web.KernelError, kernel.cause !== undefined], ['Kernel', text, true, true], 'no kernel');
   equal(scoped !== null, true, 'an error in the caller\'s scope');
   equal((await caster.prepareAsync('float', 'int8', 1)).elements, 1, 'elements after a second try');
+  // What `prepare` compiled is not known to be a kernel, until the device is asked.
+  compiled = 0;
+  const unasked = await web.createCaster(changed(device, { createShaderModule }));
+  device.pushErrorScope('validation');
+  unasked.prepare('float', 'int8', 1);
+  equal(await device.popErrorScope() !== null, true, 'what `prepare` leaves to the caller\'s scope');
+  compiled = 0;
+  device.pushErrorScope('validation');
+  const late = await thrown(() => unasked.prepareAsync('float', 'int8', 1));
+  await device.popErrorScope();
+  equal([late.name, late.message.slice(0, text.length)], ['Kernel', text], 'no kernel after `prepare`');
+  device.pushErrorScope('validation');
+  unasked.prepare('float', 'int8', 1);
+  equal([await device.popErrorScope(), compiled], [null, 2], 'a kernel that is compiled again');
+  // The first kernel's promise is not left alone where the second one throws.
+  const createComputePipelineAsync = async () => { throw new Error('no pipeline'); };
+  compiled = 0;
+  const broken = await web.createCaster(changed(device, {
+    createComputePipelineAsync,
+    createShaderModule: () => {
+      compiled += 1;
+      if (compiled > 1) throw new Error('no module');
+    },
+  }));
+  equal((await thrown(() => broken.prepareAsync('float', 'bfloat16', 20_003))).message, 'no module', 'the second kernel');
   return 'small workgroups, and a kernel';
 }

@@ -1,11 +1,11 @@
-// The tests on a device that Node and browsers share. They are given { web, device, open, every }: the package, a GPUDevice, a function that
-// opens another, and every which pair the self-test casts.
+// The tests on a device that Node and browsers share. They are given { web, file, device, open, every }: the package, a function that imports
+// one of its files, a GPUDevice, a function that opens another, and every which pair the self-test casts.
 
-import { once, placed, scopes, views } from './bits.js';
-import { refused, refusing } from './refused.js';
-import { castGpu, functions, lostDevice, plans, selfTest } from './ways.js';
+import { again, once, placed, scopes, views } from './bits.js';
+import { limits, refused, refusing } from './refused.js';
+import { castGpu, functions, lostDevice, plans, selfTest, small } from './ways.js';
 
-const TESTS = { placed, views, once, scopes, refused, refusing, plans, functions, castGpu, lostDevice, selfTest };
+const TESTS = { placed, views, again, once, scopes, refused, limits, refusing, plans, small, functions, castGpu, lostDevice, selfTest };
 
 /** Runs all tests. Calls `tell` with a line for each. Returns whether all passed. */
 export async function run(given, tell) {

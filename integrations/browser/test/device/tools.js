@@ -11,6 +11,13 @@ export function equal(found, expected, message) {
   assert(a === b, `${message}: ${a}, expected ${b}`);
 }
 
+/** Compares bytes. */
+export function same(found, expected, message) {
+  equal(found.length, expected.length, `${message}: bytes`);
+  const at = found.findIndex((byte, index) => byte !== expected[index]);
+  assert(at < 0, `${message}: byte ${at} is ${found[at]}, expected ${expected[at]}`);
+}
+
 /** The error of a call, as its class, name and text. */
 export async function thrown(call) {
   try {

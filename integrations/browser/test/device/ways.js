@@ -1,6 +1,6 @@
 // The other ways in: plans as data, functions in kernels of one's own, one call, and the self-test.
 
-import { after, assert, changed, counted, equal, filled, onCpu, thrown, UNIFORM } from './tools.js';
+import { after, assert, changed, counted, equal, filled, onCpu, same, thrown, STORAGE, UNIFORM } from './tools.js';
 
 function kernel(device, code) {
   return device.createComputePipeline({ layout: 'auto', compute: { module: device.createShaderModule({ code }), entryPoint: 'main' } });
@@ -32,14 +32,41 @@ export async function plans({ web, device }) {
     pass.end();
   });
   const expected = await onCpu(web, values, 'float', 'bfloat16');
-  equal(found.findIndex((byte, index) => byte !== (index < 6 ? 0 : expected[index - 6] ?? 0)), -1, 'the first byte that differs');
+  same(found, new Uint8Array([0, 0, 0, 0, 0, 0, ...expected, ...new Uint8Array(found.length - 6 - expected.length)]), 'the destination');
   const { dispatches: [{ bindings }] } = await web.plan('float', 'float16', 8, { placement: { destination: { offset: 4096 }, buffers: 'one' } });
   equal(bindings, [{ binding: 1, side: 'destination', offset: 0, size: 4112, readOnly: false }], 'one binding over both tensors');
   const allocations = await web.plan('float', 'float16', 8, { placement: { buffers: 'allocations' } });
   equal(allocations.dispatches[0].bindings.map(({ readOnly }) => readOnly), [false, false], 'bindings of two allocations');
   const parts = await web.plan('float', 'float16', 1 << 20, { tuning: { dispatchElements: 1 << 16 } });
   equal(parts.dispatches.length, 16, 'dispatches of at most 65,536 elements');
+  // More tunings than planners are kept.
+  const tuned = [];
+  for (const blocksFrom of [...Array(20).keys(), 0]) tuned.push((await web.plan('float', 'float16', 4096, { tuning: { blocksFrom } })).kernels.join());
+  equal(tuned.every((text) => text === tuned[0] && text.includes('fn main(')), true, 'kernels by many planners');
   return `${planned.dispatches.length} dispatches recorded by hand`;
+}
+
+/** Types, packed bytes and the version need the small module only, which uses the memory of large plans again. */
+export async function small({ web, file }) {
+  equal(await web.packedBytes('int4', 3), 2, 'bytes of int4');
+  const { api } = await file('api.js');
+  const { packedBytes, elementTypes, version } = api({
+    whole: () => { throw new Error('the whole module is loaded'); }, plans: (module) => module.default(),
+  });
+  equal([await packedBytes('float6e2m3', 5), await packedBytes('double', 2 ** 40), await version()], [4, 2 ** 43, await web.version()], 'bytes');
+  await web.cast(Uint8Array.of(1), 'int8', 'uint8');
+  const whole = JSON.parse((await file('wgpu_cast_web.js')).elementTypes());
+  equal(await elementTypes(), whole.map(({ name, aliases, bits, float }) => ({ name, aliases, bits, float })), 'types');
+  const { memory } = await (await file('wgpu_cast_web_plans.js')).default();
+  const most = 65_536;
+  for (let dispatches = 4096; dispatches <= most; dispatches += 4096) {
+    const { length } = (await web.plan('float', 'float16', 4096 * dispatches, {
+      limits: { maxBufferSize: 2 ** 32, maxStorageBufferBindingSize: 2 ** 32 }, tuning: { dispatchElements: 4096 },
+    })).dispatches;
+    equal(length, dispatches, 'dispatches');
+  }
+  assert(memory.buffer.byteLength <= 800 * most, `${memory.buffer.byteLength} bytes of memory after plans of at most ${120 * most}`);
+  return `${memory.buffer.byteLength} bytes of memory after large plans`;
 }
 
 /** The values of all functions of a few types, compiled by the device. */
@@ -114,6 +141,15 @@ export async function castGpu({ web, device }) {
   equal([...live].map((buffer) => buffer === result), [true], 'buffers after a cast');
   const broken = changed(own, { createCommandEncoder: () => { throw new Error('no encoder'); } });
   equal([(await thrown(() => web.castGpu(broken, values, 'float', 'int8'))).message, live.size], ['no encoder', 1], 'buffers after an error');
+  const createBuffer = (descriptor) => {
+    const buffer = own.createBuffer(descriptor);
+    if (descriptor.usage & STORAGE && descriptor.mappedAtCreation) buffer.getMappedRange = () => { throw new RangeError('no memory'); };
+    return buffer;
+  };
+  const full = await thrown(() => web.castGpu(changed(own, { createBuffer }), values, 'float', 'int8'));
+  equal([full.name, full.message, live.size], ['OutOfMemory', 'casting float to int8: out of memory', 1], 'buffers after contents without memory');
+  const start = await web.castGpu(device, values, 'float', 'float8e4m3fn', { elements: 2 });
+  equal(await read(start), Uint8Array.of(0x38, 0x7e, 0, 0), 'the start of an array');
   narrow.destroy();
   const destroyed = await thrown(() => web.castGpu(device, narrow, 'float8e4m3fn', 'float'));
   assert(destroyed instanceof web.DeviceError && destroyed.message.startsWith('casting float8e4m3fn to float: '), `${destroyed}`);

@@ -5,7 +5,8 @@ import { run } from './tests.js';
 
 onmessage = async ({ data: { every } }) => {
   const open = async () => (await navigator.gpu.requestAdapter()).requestDevice();
+  const file = (name) => import(`../node_modules/wgpu-cast-web/${name}`);
   const lines = [];
-  const passed = await run({ web, device: await open(), open, every }, (line) => lines.push(line));
+  const passed = await run({ web, file, device: await open(), open, every }, (line) => lines.push(line));
   postMessage({ passed, lines });
 };

@@ -31,6 +31,8 @@ export async function buffers(device: GPUDevice, buffer: GPUBuffer, encoder: GPU
   prepared.bind(buffer, { buffer, ofset: 4 });
   // @ts-expect-error: a misspelt limit
   await createCaster(device, { limits: { maxBuferSize: 1 } });
+  // @ts-expect-error: it has a length, and is no array
+  await caster.prepareAsync('float', 'float16', { shape: { length: 0 } });
   await selfTest({ device });
   console.log(pipeline, bindGroup, x, y, z, prepared.sourceBytes + prepared.destinationBytes + prepared.elements, prepared.from, prepared.to);
   return castGpu(device, slice, 'float', 'float8e8m0', { float4Nan: 'max', elements: 1, label: 'b' });
