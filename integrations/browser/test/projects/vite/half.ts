@@ -1,4 +1,4 @@
-// `Float16Array`, in programs whose TypeScript has it.
+// `Float16Array` and the whole types of WebGPU, in programs that have them.
 
 import { cast, castGpu } from 'wgpu-cast-web';
 
