@@ -11,18 +11,7 @@ fn parts_join_to_the_bytes_of_one_run() {
     for (layout, _) in LAYOUTS {
         let folder = Folder::new();
         copy(&folder);
-        let whole = folder.cast(&format!("convert m whole --quantize {layout} {OPTIONS}"));
-        assert_eq!(whole.status, Some(0), "{}", whole.stderr);
-        for part in ["1/2", "2/2"] {
-            let outcome = folder.cast(&format!("convert m out --quantize {layout} {OPTIONS} --part {part}"));
-            assert_eq!(outcome.status, Some(0), "{part}: {}", outcome.stderr);
-        }
-        let outcome = folder.cast("merge-index out");
-        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-        assert_eq!(folder.entries("out"), folder.entries("whole"));
-        for file in folder.entries("out") {
-            assert!(folder.read(&format!("out/{file}")) == folder.read(&format!("whole/{file}")), "{file}");
-        }
+        folder.parts_join(&format!("--quantize {layout} {OPTIONS}"));
     }
 }
 

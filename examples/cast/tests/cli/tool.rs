@@ -71,6 +71,23 @@ impl Folder {
         names
     }
 
+    /// Converts the model `m` whole and in two parts with these options. The joined parts must have the bytes of the whole.
+    pub fn parts_join(&self, options: &str) {
+        let succeeds = |line: String| {
+            let outcome = self.cast(&line);
+            assert_eq!(outcome.status, Some(0), "{line}: {}", outcome.stderr);
+        };
+        succeeds(format!("convert m whole {options}"));
+        for part in ["1/2", "2/2"] {
+            succeeds(format!("convert m out {options} --part {part}"));
+        }
+        succeeds("merge-index out".to_owned());
+        assert_eq!(self.entries("out"), self.entries("whole"));
+        for file in self.entries("out") {
+            assert!(self.read(&format!("out/{file}")) == self.read(&format!("whole/{file}")), "{file}");
+        }
+    }
+
     /// Runs the program here with the words of a command line.
     pub fn cast(&self, line: &str) -> Outcome {
         self.run(line, &[])
