@@ -3,8 +3,8 @@
 //!
 //! Both run in turns, each time on a new device of the best adapter, since drivers may keep pipelines as long as a device
 //! exists. A figure is the median of 21 runs, in microseconds, and a ratio the median of the runs' ratios. The kernels by
-//! hand give the same bits for the values of this bench. They do less for others: none treats NaN and infinity as ONNX
-//! does, nor casts tensors of any length at any place.
+//! hand give the same bits for the values of this bench. They do less: most give NaN and infinity other codes, and all of
+//! them cast whole buffers only.
 //!
 //! Some drivers keep compiled kernels on the disk; the command below disables that for Mesa's.
 //!
