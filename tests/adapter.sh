@@ -4,11 +4,18 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# Built separately with visible output, so that a build error is not mistaken for a missing adapter.
-cargo build --quiet --release -p wgpu-cast-cli
+# shellcheck source=tests/checked.sh
+. tests/checked.sh
+# The program as the tests build it, which need it, too. Built separately with visible output, so that a build error is not mistaken for a
+# missing adapter.
+# shellcheck disable=SC2086 # options, one a word
+cargo test --quiet $checked --test cli --no-run
+# shellcheck disable=SC2086
+program=$(cargo test --quiet $checked --test cli --no-run --message-format=json 2>/dev/null |
+    sed -n 's/.*"executable":"\([^"]*\/wgpu-cast\)".*/\1/p')
 
 adapters() {
-    cargo run --quiet --release -p wgpu-cast-cli -- adapters 2>/dev/null | grep '('
+    "$program" adapters 2>/dev/null | grep '('
 }
 
 # The tests of lost devices, other Vulkan drivers and the count of instructions need Vulkan.

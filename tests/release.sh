@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 # A name and a command a line.
 checks=$(
     cat <<'LIST'
+readme              sh -c "$(grep -m 1 '^cargo run --release -- convert ' README.md)"
 naga                tests/naga.sh
 tint                tests/tint.sh
 stacks              tests/stacks/run.sh --suites
@@ -73,8 +74,9 @@ commit=$(git rev-parse HEAD)
 [ -z "$(git status --porcelain)" ] || again=1 commit=$commit-changed
 results=target/release-checks
 mkdir -p "$results"
-cargo build --release --locked || exit
 tests/adapter.sh || true
+# After that script, which builds the program as the tests need it.
+cargo build --release --locked || exit
 failed=0
 table=$results/table.txt
 printf '%-16s %8s  %s\n' check seconds result >"$table"

@@ -188,8 +188,8 @@ def software() -> str:
     head, lines = lines_of(DATA / "adapter.jsonl")
     lower, middle, upper = quantiles([line["ratio"] for line in lines], method="inclusive")
     own = (
-        f"All {len(lines)} pairs beside a copy kernel on {head['adapter']}, {about(head)[:-1]}: quartiles of the ratio {lower:.2f}, {middle:.2f} and "
-        f"{upper:.2f}. "
+        f"- All {len(lines)} pairs beside a copy kernel on {head['adapter']}, {about(head)[:-1]}: quartiles of the ratio {lower:.2f}, {middle:.2f} and "
+        f"{upper:.2f}.\n"
     )
     head, lines = lines_of(DATA / "llvmpipe.jsonl")
     against = [
@@ -198,7 +198,7 @@ def software() -> str:
         if (other := best(line["seconds"], [name for name in line["seconds"] if name not in ("ours", "copy")]))
     ]
     return (
-        f"{own}Of {len(against)} casts by this crate, ONNX Runtime's WebGPU provider and Burn on {head['adapter']}, {about(head)[:-1]}, this crate "
+        f"{own}- {len(against)} casts by this crate, ONNX Runtime's WebGPU provider and Burn on {head['adapter']}, {about(head)[:-1]}: this crate "
         f"is the fastest in {sum(one >= 1 for one in against)}; the median ratio to the fastest other is {median(against):.2f}.\n"
     )
 

@@ -50,6 +50,21 @@ impl Isa {
         *BEST.get_or_init(|| Self::forced().unwrap_or_else(best))
     }
 
+    /// Runs `work`, a closure that is always inlined, compiled for this instruction set.
+    #[inline(always)]
+    pub(crate) fn run(self, work: impl FnOnce()) {
+        match self {
+            Self::Portable => work(),
+            #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+            Self::Avx2(simd) => Instructions::run(simd, work),
+            #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+            Self::Avx512(simd) => Instructions::run(simd, work),
+            // The compiler uses NEON everywhere.
+            #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
+            Self::Neon(_) => work(),
+        }
+    }
+
     /// The instruction set that the environment names.
     ///
     /// # Panics

@@ -210,7 +210,7 @@ pub(super) fn store_lines(_: X86V4, lines: &[Line], destination: &mut [Line]) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function prefetches")]
 #[inline(always)]
-fn prefetch(bytes: &[u8], ahead: usize) {
+pub(super) fn prefetch(bytes: &[u8], ahead: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
     for line in bytes.chunks(LINE) {
@@ -220,8 +220,8 @@ fn prefetch(bytes: &[u8], ahead: usize) {
     }
 }
 
-/// Orders the non-temporal stores of this thread before all that follows.
-struct Fence;
+/// When dropped, orders the non-temporal stores of this thread before all that follows.
+pub(super) struct Fence;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function fences non-temporal stores")]
@@ -255,7 +255,7 @@ pub(super) fn store_lines(_: X86V4, lines: &[Line], destination: &mut [Line]) {
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-fn prefetch(_: &[u8], _: usize) {}
+pub(super) fn prefetch(_: &[u8], _: usize) {}
 
 #[cfg(test)]
 mod tests {

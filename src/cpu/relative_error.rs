@@ -4,7 +4,7 @@ use super::cast_loop::CastLoop;
 use super::code_cast::{CodeBits, CodeCast};
 use super::convert::CHUNK;
 use super::count::LossCounter;
-use super::isa::{Baseline, Instructions, Isa};
+use super::isa::Isa;
 use super::loops::loop_of;
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::read_code;
@@ -91,24 +91,11 @@ impl Comparison {
 }
 
 /// The bits of the largest relative error below 1. An error that is not below 1 is not counted: the value is 0,
-/// infinite or NaN before or after the cast.
+/// infinite or NaN before or after the cast. Errors are compared by their bits: positive numbers are in the order of their
+/// bits, and infinities and NaNs are above 1.
 fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
-    match isa {
-        Isa::Portable => largest_on(Baseline, before, after),
-        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
-        Isa::Avx2(simd) => largest_on(simd, before, after),
-        #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
-        Isa::Avx512(simd) => largest_on(simd, before, after),
-        // The compiler uses NEON everywhere.
-        #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
-        Isa::Neon(_) => largest_on(Baseline, before, after),
-    }
-}
-
-/// Compares errors by their bits: positive numbers are in the order of their bits, and infinities and NaNs are above 1.
-fn largest_on(instructions: impl Instructions, before: &[f64], after: &[f64]) -> u64 {
     let mut largest = 0;
-    instructions.run(
+    isa.run(
         #[inline(always)]
         || {
             for (before, after) in before.iter().zip(after) {

@@ -152,8 +152,8 @@ struct ScaledCast {
     decode: CodeCast,
     /// From FLOAT to the destination type.
     encode: CodeCast,
-    /// From the destination type to the same type.
-    copy: Conversion,
+    /// Whether results are stored past the caches.
+    past_caches: bool,
 }
 
 impl ScaledCast {
@@ -175,21 +175,25 @@ impl ScaledCast {
             let (expected, found) = (written as u64, bytes[1] as u64);
             return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
         }
-        // The compiler vectorises this search for any, but not that for the first.
         let is_wrong = |point: &i32| !zero_points.contains(point);
-        let any_is_wrong = scales.zero_points.iter().fold(false, |any, point| any | is_wrong(point));
+        // The compiler vectorises this search for any, but not that for the first.
+        let mut any_is_wrong = false;
+        Isa::best().run(
+            #[inline(always)]
+            || any_is_wrong = scales.zero_points.iter().fold(false, |any, point| any | is_wrong(point)),
+        );
         if any_is_wrong && let Some(index) = scales.zero_points.iter().position(is_wrong) {
             let zero_point = scales.zero_points[index];
             return Err(Error::cast(from, to, CastFault::ZeroPoint { index, zero_point }));
         }
         let float = ElementType::FLOAT;
         let plain = |from, to| Conversion::new(from, to, &CastOptions::default());
-        let [decode, encode, copy] = [plain(from, float)?, Conversion::new(float, to, &options)?, plain(to, to)?];
+        let [decode, encode] = [plain(from, float)?, Conversion::new(float, to, &options)?];
         Ok(Self {
             elements,
             decode: CodeCast::new(decode, [layouts[0], CodeLayout::Packed]),
             encode: CodeCast::new(encode, [CodeLayout::Packed, layouts[1]]),
-            copy,
+            past_caches: non_temporal::is_faster(bytes),
         })
     }
 
@@ -209,15 +213,14 @@ impl ScaledCast {
             to_float: encode.conversion.is_copy(),
             bits: CodeBits([decode.bits()[0], encode.bits()[1]]),
             isa,
-            past_caches: non_temporal::is_faster([source.len(), destination.len()]),
+            past_caches: self.past_caches,
             counted,
         };
         if let Some(products) = product_loop(isa, scales, &pieces.rows, [decode, encode]) {
-            let copy = loop_of(&self.copy, CodeBits::packed(&self.copy), isa);
             // Chunks begin where a granule begins, so that they do not begin at a line of the destination.
             return for_each_chunk(source, destination, pieces.bits.bytes(CHUNK), |chunk, source, destination| {
                 with_default_modes(|| {
-                    pieces.convert_in_registers(&*products, copy, chunk * CHUNK, source, destination);
+                    pieces.convert_in_registers(&*products, chunk * CHUNK, source, destination);
                 });
             });
         }
@@ -229,7 +232,7 @@ impl ScaledCast {
 
 /// A loop that decodes, multiplies and encodes in registers.
 trait ProductLoop: Send + Sync {
-    /// Casts the elements of a piece from element `at` on, and returns the least and the greatest magnitude of their scales.
+    /// Casts the elements of a piece from element `at` on, with non-temporal stores if `is_past_caches`, and returns the least and the greatest magnitude of their scales.
     /// `None` if a scale gives NaN: then this loop does not serve.
     fn convert(
         &self,
@@ -238,6 +241,7 @@ trait ProductLoop: Send + Sync {
         at: usize,
         source: &[u8],
         destination: &mut [u8],
+        is_past_caches: bool,
     ) -> Option<[f32; 2]>;
 }
 

@@ -3,7 +3,7 @@
 use super::pieces::PIECE;
 use super::scales::{Rows, Scales};
 use crate::cpu::codes::{F32_NAN, F32_SIGN};
-use crate::cpu::isa::{Baseline, Instructions, Isa};
+use crate::cpu::isa::Isa;
 
 /// Blocks of at least this number of elements are multiplied one by one. The scales of shorter ones are written to an
 /// array first: the compiler vectorises the product of two arrays for blocks of any size.
@@ -35,31 +35,10 @@ impl Factors {
         at: usize,
         numbers: &mut [u8],
     ) {
-        match isa {
-            Isa::Portable => self.multiply_on(Baseline, scales, rows, can_be_nan, at, numbers),
-            #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
-            Isa::Avx2(simd) => self.multiply_on(simd, scales, rows, can_be_nan, at, numbers),
-            #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
-            Isa::Avx512(simd) => self.multiply_on(simd, scales, rows, can_be_nan, at, numbers),
-            // The compiler uses NEON everywhere.
-            #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
-            Isa::Neon(_) => self.multiply_on(Baseline, scales, rows, can_be_nan, at, numbers),
-        }
-    }
-
-    fn multiply_on<I: Instructions>(
-        &mut self,
-        instructions: I,
-        scales: &Scales<'_>,
-        rows: &Rows,
-        can_be_nan: bool,
-        at: usize,
-        numbers: &mut [u8],
-    ) {
         let (numbers, _) = numbers.as_chunks_mut::<4>();
         // Zero points of floats are 0. Subtracting would change NaN on some processors.
         let has_zero_points = !scales.zero_points.is_empty() && !can_be_nan;
-        instructions.run(
+        isa.run(
             #[inline(always)]
             || {
                 let mut has_special = false;

@@ -6,7 +6,6 @@ use super::{Counted, ProductLoop};
 use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeBits;
 use crate::cpu::isa::Isa;
-use crate::cpu::non_temporal::LINE;
 
 /// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.
 pub(super) const PIECE: usize = 2048;
@@ -37,33 +36,18 @@ pub(super) struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Casts the elements from `at` on in registers. `copy` copies results past the caches.
+    /// Casts the elements from `at` on in registers.
     pub(super) fn convert_in_registers(
         &self,
         products: &dyn ProductLoop,
-        copy: &dyn CastLoop,
         mut at: usize,
         source: &[u8],
         destination: &mut [u8],
     ) {
         let [read, written] = self.bits.bytes(REGISTER_PIECE);
-        let mut results = if self.past_caches { vec![0; written] } else { Vec::new() };
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            let made = |results: &mut [u8]| {
-                let magnitudes = products.convert(self.scales, &self.rows, at, source, results);
-                magnitudes.is_some_and(|scales| self.counted.is_none_or(|counted| counted.keeps(scales)))
-            };
-            let is_made = if self.past_caches {
-                let results = &mut results[..destination.len()];
-                let is_made = made(results);
-                if is_made {
-                    copy_past_caches(copy, results, destination);
-                }
-                is_made
-            } else {
-                made(destination)
-            };
-            if !is_made {
+            let magnitudes = products.convert(self.scales, &self.rows, at, source, destination, self.past_caches);
+            if !magnitudes.is_some_and(|scales| self.counted.is_none_or(|counted| counted.keeps(scales))) {
                 self.convert(at, source, destination);
             }
             at += REGISTER_PIECE;
@@ -98,13 +82,4 @@ impl Pieces<'_> {
         self.decode.convert(source, numbers);
         factors.multiply(self.isa, self.scales, &self.rows, self.can_be_nan, at, numbers);
     }
-}
-
-/// Copies results with non-temporal stores, as far as they fill lines of the destination.
-fn copy_past_caches(copy: &dyn CastLoop, results: &[u8], destination: &mut [u8]) {
-    let before = destination.as_ptr().align_offset(LINE).min(destination.len());
-    let [_, after] = copy.convert_past_caches(&results[before..], &mut destination[before..]);
-    let after = before + after;
-    destination[..before].copy_from_slice(&results[..before]);
-    destination[after..].copy_from_slice(&results[after..]);
 }

@@ -5,18 +5,22 @@ mod avx2;
 mod avx512;
 mod decode;
 mod granules;
+mod past_caches;
 mod steps;
 
 use super::ProductLoop;
 use super::scales::{Rows, Scales};
-use crate::cpu::code_cast::CodeCast;
+use crate::cpu::code_cast::{CodeBits, CodeCast};
 use crate::cpu::codes::{F32_INFINITY, F32_NAN};
+use crate::cpu::lanes::Lanes;
+use crate::cpu::non_temporal::Fence;
 use crate::cpu::sink::convert_to_f16::ConvertToF16;
 use crate::cpu::sink::{RoundToBytes, Rounding};
 use crate::types::conversion::Encode;
 use crate::types::element::Kind;
 use decode::{Decode, Float8, Int8, Nibbles};
 use granules::{GRANULE, Granules};
+use past_caches::BATCH;
 use steps::Steps;
 
 /// The elements that are multiplied at a time.
@@ -31,7 +35,7 @@ const BF16: usize = 2;
 const BF16_NAN: u16 = (F32_NAN >> 16) as u16;
 
 /// The instructions of products.
-pub(super) trait ProductLanes: Copy + Send + Sync {
+pub(super) trait ProductLanes: Lanes {
     /// [`STEP`] numbers in binary32: in the order of the elements, or, in pairs, those at even places apart from those at
     /// odd ones.
     type Numbers: Copy;
@@ -41,9 +45,8 @@ pub(super) trait ProductLanes: Copy + Send + Sync {
     type Entries: Copy;
     /// Whether codes of 32 bits can be looked up.
     const LOOKS_UP_F32: bool;
-
-    /// Runs `work`, a closure that is always inlined.
-    fn run(self, work: impl FnOnce());
+    /// Whether [`write_all`](Self::write_all) can store past the caches.
+    const STORES_PAST_CACHES: bool;
 
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> Self::Numbers;
     /// The numbers of packed codes, in pairs.
@@ -66,13 +69,18 @@ pub(super) trait ProductLanes: Copy + Send + Sync {
     /// Encodes to the type `TO`. NaNs are canonical.
     fn encode<const TO: usize>(self, pairs: bool, numbers: Self::Numbers) -> Self::Codes;
     fn write<const TO: usize>(self, codes: Self::Codes, bytes: &mut [u8]);
-    /// Writes the codes of a number of steps.
-    fn write_all<const TO: usize>(self, steps: usize, codes: impl FnMut(usize) -> Self::Codes, destination: &mut [u8]);
+    /// Writes the codes of a number of steps, past the caches if `PAST_CACHES`. The caller has a fence.
+    fn write_all<const TO: usize, const PAST_CACHES: bool>(
+        self,
+        steps: usize,
+        codes: impl FnMut(usize) -> Self::Codes,
+        destination: &mut [u8],
+    );
 }
 
-/// Casts the elements of a piece, whose scales and zero points are `granules`.
+/// Casts elements of a piece, whose scales and zero points are `granules`, those of the first element at `first`.
 trait Loop: Send + Sync {
-    fn convert(&self, granules: &Granules, source: &[u8], destination: &mut [u8]);
+    fn convert(&self, granules: &Granules, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool);
 }
 
 /// The loop of a cast.
@@ -80,7 +88,8 @@ struct Products<L> {
     l: L,
     /// What scales are multiplied by.
     factor: f32,
-    to: To,
+    /// The bits of an element of the source and of the destination.
+    bits: CodeBits,
     steps: Box<dyn Loop>,
 }
 
@@ -92,8 +101,8 @@ pub(super) fn new<L: ProductLanes + 'static>(
     [decode, encode]: [&CodeCast; 2],
 ) -> Option<Box<dyn ProductLoop>> {
     let to = To::new(encode).filter(|_| rows.begin_at_multiples_of(GRANULE))?;
-    let [from_bits, _] = decode.bits();
-    let (factor, steps) = match (decode.conversion.from.kind(), from_bits, decode.conversion.from.code_bits()) {
+    let bits = CodeBits([decode.bits()[0], encode.bits()[1]]);
+    let (factor, steps) = match (decode.conversion.from.kind(), bits.0[0], decode.conversion.from.code_bits()) {
         (Kind::Int { signed }, 8, 8) => {
             (1.0, with_bool!(SIGNED = signed, steps_of::<L, _, true>(l, Int8::<SIGNED>, to)))
         }
@@ -108,7 +117,7 @@ pub(super) fn new<L: ProductLanes + 'static>(
         }
         _ => return None,
     };
-    Some(Box::new(Products { l, factor, to, steps }))
+    Some(Box::new(Products { l, factor, bits, steps }))
 }
 
 fn steps_of<L: ProductLanes + 'static, D: Decode<L> + 'static, const HAS_ZERO_POINTS: bool>(
@@ -129,8 +138,9 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
         at: usize,
         source: &[u8],
         destination: &mut [u8],
+        is_past_caches: bool,
     ) -> Option<[f32; 2]> {
-        let elements = destination.len() / if matches!(self.to, To::F32) { 4 } else { 2 };
+        let elements = destination.len() * 8 / self.bits.0[1] as usize;
         let mut granules = Granules::new();
         self.l.run(
             #[inline(always)]
@@ -140,7 +150,19 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
         if granules.magnitudes[1] >= F32_INFINITY {
             return None;
         }
-        self.steps.convert(&granules, source, destination);
+        // Nothing else sees the destination before the fence, because it is borrowed.
+        let _fence = is_past_caches.then_some(Fence);
+        if is_past_caches && !L::STORES_PAST_CACHES {
+            let batch_elements = BATCH * 8 / self.bits.0[1] as usize;
+            let [read, _] = self.bits.bytes(batch_elements);
+            past_caches::fill(self.l, destination, |batch, made| {
+                let source = &source[batch * read..];
+                let source = &source[..read.min(source.len())];
+                self.steps.convert(&granules, batch * batch_elements / GRANULE, source, made, false);
+            });
+        } else {
+            self.steps.convert(&granules, 0, source, destination, is_past_caches);
+        }
         Some(granules.magnitudes.map(|code| f32::from_bits(code) / self.factor))
     }
 }

@@ -10,6 +10,7 @@ use super::pieces::REGISTER_PIECE;
 use super::*;
 use crate::cpu::convert::CHUNK;
 use crate::cpu::isa::IsaName;
+use crate::cpu::non_temporal::LINE;
 use crate::types::error::Error;
 use crate::types::tensor::Tensor;
 
@@ -228,6 +229,20 @@ fn empty_tensors_may_have_one_scale_or_none() {
     }
 }
 
+/// The result of a cast with non-temporal stores. It begins `offset` bytes after a line.
+fn past_caches_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8], offset: usize) -> Vec<u8> {
+    let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
+    let mut memory = vec![0xa5; bytes + 2 * LINE];
+    let start = memory.as_ptr().align_offset(LINE) + offset;
+    let mut scaled = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), bytes]).unwrap();
+    scaled.past_caches = true;
+    scaled.convert(isa, scales, source, &mut memory[start..start + bytes], None);
+    let result = memory[start..start + bytes].to_vec();
+    memory.drain(start..start + bytes);
+    assert!(memory.iter().all(|&byte| byte == 0xa5), "bytes beside the result");
+    result
+}
+
 /// The results and the losses of a cast on an instruction set.
 fn counted_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8]) -> (Vec<u8>, LossCounts) {
     let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
@@ -282,6 +297,10 @@ fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
                     let case = || format!("{from} to {to} on {isa:?}, shape {shape:?}, block {block:?}");
                     assert!(cast_on(isa, &spec, &scales, &source) == expected.0, "{}", case());
                     assert!(counted_on(isa, &spec, &scales, &source) == expected, "counted {}", case());
+                    for offset in [0, random.below(LINE), random.below(LINE / 4) * 4] {
+                        let result = past_caches_on(isa, &spec, &scales, &source, offset);
+                        assert!(result == expected.0, "past the caches, {offset} after a line: {}", case());
+                    }
                     let scaled =
                         ScaledCast::new(&spec, &scales, [CodeLayout::Packed; 2], [source.len(), expected.0.len()]);
                     let ScaledCast { decode, encode, .. } = scaled.unwrap();

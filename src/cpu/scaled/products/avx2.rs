@@ -22,11 +22,7 @@ impl ProductLanes for Avx2 {
     /// The low and the high bytes of codes of 16 bits, in both halves.
     type Entries = [__m256i; 2];
     const LOOKS_UP_F32: bool = false;
-
-    #[inline(always)]
-    fn run(self, work: impl FnOnce()) {
-        Lanes::run(self, work);
-    }
+    const STORES_PAST_CACHES: bool = false;
 
     #[inline(always)]
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> [Group; 2] {
@@ -170,7 +166,12 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn write_all<const TO: usize>(self, steps: usize, codes: impl FnMut(usize) -> [Group; 2], destination: &mut [u8]) {
+    fn write_all<const TO: usize, const PAST_CACHES: bool>(
+        self,
+        steps: usize,
+        codes: impl FnMut(usize) -> [Group; 2],
+        destination: &mut [u8],
+    ) {
         write_each::<_, TO>(self, steps, codes, destination);
     }
 }

@@ -1,6 +1,7 @@
 //! Products with AVX-512. Numbers are two vectors.
 
 use bytemuck::cast;
+use zerocopy::FromBytes;
 
 use super::decode::{Float8, Nibbles};
 use super::steps::{rounded_to_bf16, write_each};
@@ -8,7 +9,7 @@ use super::{BF16, BF16_NAN, F16, F32, ProductLanes};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::lanes::{Lanes, both};
-use crate::cpu::non_temporal::LINE;
+use crate::cpu::non_temporal::{LINE, Line};
 use crate::cpu::pack::array;
 use crate::cpu::sink::convert_to_f16::ConvertsToF16;
 use crate::cpu::table::register::interleaved32;
@@ -19,11 +20,7 @@ impl ProductLanes for Avx512 {
     type Codes = [__m512i; 2];
     type Entries = __m512i;
     const LOOKS_UP_F32: bool = true;
-
-    #[inline(always)]
-    fn run(self, work: impl FnOnce()) {
-        Lanes::run(self, work);
-    }
+    const STORES_PAST_CACHES: bool = true;
 
     #[inline(always)]
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> [__m512i; 2] {
@@ -139,30 +136,48 @@ impl ProductLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn write_all<const TO: usize>(
+    fn write_all<const TO: usize, const PAST_CACHES: bool>(
         self,
         steps: usize,
         mut codes: impl FnMut(usize) -> [__m512i; 2],
         destination: &mut [u8],
     ) {
         let address = destination.as_ptr().addr();
-        if TO != F32 || address.is_multiple_of(LINE) || !address.is_multiple_of(4) || steps == 0 {
+        // Writing vectors across lines takes longer than making them. So each line is put together from the end of one
+        // vector and the beginning of the next. In the caches this pays for FLOAT only.
+        let joins = PAST_CACHES || TO == F32 && !address.is_multiple_of(LINE);
+        if !joins || !address.is_multiple_of(4) || steps == 0 {
             return write_each::<_, TO>(self, steps, codes, destination);
         }
-        // Writing two vectors across lines takes longer than making them. So each line is put together from the end of
-        // one vector and the beginning of the next.
-        let first = LINE - address % LINE;
-        let line = cast(std::array::from_fn::<u32, 16, _>(|i| (first / 4 + i) as u32));
         let mut before = codes(0);
         self.write::<TO>(before, destination);
+        let (first, end) = (address.next_multiple_of(LINE) - address, steps * if TO == F32 { 2 * LINE } else { LINE });
+        let lines = (end - first) / LINE * LINE;
+        let Ok(lines) = <[Line]>::mut_from_bytes(&mut destination[first..][..lines]) else { return };
+        let places = cast(std::array::from_fn::<u32, 16, _>(|i| (first / 4 + i) as u32));
+        let put = |line: &mut Line, a, b| {
+            let made = zerocopy::transmute!(cast::<_, [u8; LINE]>(self.0._mm512_permutex2var_epi32(a, places, b)));
+            match PAST_CACHES {
+                true => self.store_past_caches(&[made], std::slice::from_mut(line)),
+                false => *line = made,
+            }
+        };
+        if TO == F32 && PAST_CACHES {
+            put(&mut lines[0], before[0], before[1]);
+        }
         for step in 1..steps {
             let made = codes(step);
-            let lines = &mut destination[first + 128 * step - 64..][..128];
-            write(lines, 0, self.0._mm512_permutex2var_epi32(before[1], line, made[0]));
-            write(lines, 64, self.0._mm512_permutex2var_epi32(made[0], line, made[1]));
+            if TO == F32 {
+                let [a, b] = &mut lines[2 * step - 1..][..2] else { return };
+                put(a, before[1], made[0]);
+                put(b, made[0], made[1]);
+            } else {
+                put(&mut lines[step - 1], before[0], made[0]);
+            }
             before = made;
         }
-        write(destination, 128 * steps - 64, before[1]);
+        // All codes of 16 bits are twice in `before`.
+        write(destination, end - LINE, before[1]);
     }
 }
 

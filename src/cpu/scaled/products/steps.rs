@@ -4,6 +4,7 @@ use super::decode::Decode;
 use super::granules::Granules;
 use super::{F32, Loop, ProductLanes, STEP};
 use crate::cpu::lanes::Lanes;
+use crate::cpu::non_temporal::{fill_order, prefetch};
 
 /// The codes of the products of all 16 numbers with the last scale and zero point that two granules shared.
 struct Table<L: ProductLanes> {
@@ -52,17 +53,21 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     }
 
     #[inline(always)]
-    fn repeat(&self, granules: &Granules, source: &[u8], destination: &mut [u8]) {
+    fn repeat<const PAST_CACHES: bool>(&self, granules: &Granules, first: usize, source: &[u8], destination: &mut [u8]) {
         // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
         let &Self { l, decode } = self;
+        let ahead = fill_order().ahead;
         let mut table = decode.numbers::<TO>(granules).map(|numbers| Self::table(l, numbers, [0.0; 2]));
         let whole = destination.len() / Self::WRITTEN;
-        l.write_all::<TO>(
+        l.write_all::<TO, PAST_CACHES>(
             whole,
             #[inline(always)]
             move |step| {
                 let source = &source[step * Self::READ..][..Self::READ];
-                Self::codes(l, decode, &mut table, granules, 2 * step, source)
+                if PAST_CACHES {
+                    prefetch(source, ahead);
+                }
+                Self::codes(l, decode, &mut table, granules, first + 2 * step, source)
             },
             destination,
         );
@@ -70,7 +75,7 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
         if !destination.is_empty() {
             let (mut last, mut made) = ([0; STEP], [0; 4 * STEP]);
             last[..source.len()].copy_from_slice(source);
-            let codes = Self::codes(l, decode, &mut None, granules, 2 * whole, &last[..Self::READ]);
+            let codes = Self::codes(l, decode, &mut None, granules, first + 2 * whole, &last[..Self::READ]);
             l.write::<TO>(codes, &mut made[..Self::WRITTEN]);
             destination.copy_from_slice(&made[..destination.len()]);
         }
@@ -80,10 +85,13 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
 impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize> Loop
     for Steps<L, D, HAS_ZERO_POINTS, TO>
 {
-    fn convert(&self, granules: &Granules, source: &[u8], destination: &mut [u8]) {
+    fn convert(&self, granules: &Granules, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
         self.l.run(
             #[inline(always)]
-            || self.repeat(granules, source, destination),
+            || match L::STORES_PAST_CACHES && is_past_caches {
+                true => self.repeat::<true>(granules, first, source, destination),
+                false => self.repeat::<false>(granules, first, source, destination),
+            },
         );
     }
 }
