@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ours import ROOT
 
-sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "onnx")]
+sys.path += [str(ROOT / "tests"), str(ROOT / "files" / "tests" / "onnx")]
 
 DTYPES = {
     "BF16": ml_dtypes.bfloat16,

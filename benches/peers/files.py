@@ -98,9 +98,9 @@ def measure(args: argparse.Namespace) -> None:
     packages = [name for name in ("torch", "safetensors", "onnxconverter-common", "onnx") if there(name)]
     versions = [f"{name} {version(name)}" for name in packages]
     lines = [facts(args.note, rounds=args.rounds, adapter=adapter, versions=versions)]
-    for jobs, maker, size in (checkpoint, "checkpoint.py", args.checkpoint), (model, "onnx/large.py", args.model):
+    for jobs, maker, size in (checkpoint, "tests/checkpoint.py", args.checkpoint), (model, "files/tests/onnx/large.py", args.model):
         source = FOLDER / jobs.__name__
-        subprocess.run([sys.executable, ROOT / "tests" / maker, "make", source, str(size)], check=True)
+        subprocess.run([sys.executable, ROOT / maker, "make", source, str(size)], check=True)
         lines += take_turns(jobs(cast, source, adapter), args.rounds)
         write_lines(args.json, lines)
         shutil.rmtree(source)
