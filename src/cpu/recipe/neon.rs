@@ -53,7 +53,7 @@ pub(crate) enum NeonRecipe {
     /// Tables of 16 entries in registers, by source bytes with one code.
     ByteTable(ByteTable),
     /// Tables of up to 256 entries in registers, by source codes.
-    LookUpTable(LookUpTable),
+    LookUpTable(Box<LookUpTable>),
 }
 
 /// A type of at least 16 bits.
@@ -201,7 +201,7 @@ impl NeonRecipe {
             return Self::ByteTable(table);
         }
         match LookUpTable::new(source, sink, cast) {
-            Some(table) => Self::LookUpTable(table),
+            Some(table) => Self::LookUpTable(Box::new(table)),
             None => Self::Vector(VectorRecipe::Shared(SharedRecipe::memory_table(cast))),
         }
     }

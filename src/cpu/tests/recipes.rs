@@ -77,6 +77,7 @@ fn text_of((of, layout): Stored) -> String {
     }
 }
 
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 fn named(name: &str) -> Stored {
     let short = name.strip_suffix(PER_BYTE).map(|name| (name, CodeLayout::OnePerByte));
     let (name, layout) = short.unwrap_or((name, CodeLayout::Packed));
@@ -152,6 +153,7 @@ fn recipes_of_neon_are_those_of_the_table() {
 }
 
 /// A cast's recipe on each instruction set.
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 fn recipe(from: Stored, to: Stored) -> String {
     let mut text = format!("{} to {}\n", text_of(from), text_of(to));
     let cast = &cast_of(from, to);

@@ -53,7 +53,13 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     }
 
     #[inline(always)]
-    fn repeat<const PAST_CACHES: bool>(&self, granules: &Granules, first: usize, source: &[u8], destination: &mut [u8]) {
+    fn repeat<const PAST_CACHES: bool>(
+        &self,
+        granules: &Granules,
+        first: usize,
+        source: &[u8],
+        destination: &mut [u8],
+    ) {
         // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
         let &Self { l, decode } = self;
         let ahead = fill_order().ahead;

@@ -43,3 +43,18 @@ pub fn is_weight(name: &str, stored: Option<ElementType>, shape: &[u64]) -> bool
 pub fn is_float(stored: Option<ElementType>) -> bool {
     stored.is_some_and(|stored| FLOATS.contains(&stored))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_layer_that_stays() {
+        let help = crate::help::convert();
+        let list = help.split_once("(*embed*,").unwrap().1.split_once(')').unwrap().0;
+        let named = list.split([',', '\n']).map(str::trim).filter(|name| !name.is_empty());
+        assert_eq!(BTreeSet::from_iter(named), BTreeSet::from(KEPT));
+    }
+}
