@@ -62,7 +62,7 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     ) {
         // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
         let &Self { l, decode } = self;
-        let ahead = fill_order().ahead;
+        let ahead = if PAST_CACHES { fill_order().ahead } else { 0 };
         let mut table = decode.numbers::<TO>(granules).map(|numbers| Self::table(l, numbers, [0.0; 2]));
         let whole = destination.len() / Self::WRITTEN;
         l.write_all::<TO, PAST_CACHES>(
