@@ -10,7 +10,6 @@ from statistics import median, quantiles
 import chains
 import files
 import gpu
-import llvmpipe
 from compare import best, disagreements, speeds
 from elements import TYPES
 from ours import ROOT
@@ -38,7 +37,6 @@ def main() -> None:
         "small": small(),
         "instructions": instructions(),
         "decoders": decoders(),
-        "llvmpipe": software(),
         "files": converted_files(),
         "gpu": on_gpu(),
     }
@@ -182,25 +180,6 @@ def decoders() -> str:
 
         rows.append([element_type, cells(lambda name: name == "wgpu-cast"), cells(lambda name: not name.startswith("wgpu-cast"))])
     return table(["codes of a word", f"wgpu-cast ({', '.join(CHIPS.get(chip, chip) for chip in chips)})", "others"], rows)
-
-
-def software() -> str:
-    head, lines = lines_of(DATA / "adapter.jsonl")
-    lower, middle, upper = quantiles([line["ratio"] for line in lines], method="inclusive")
-    own = (
-        f"- All {len(lines)} pairs beside a copy kernel on {head['adapter']}, {about(head)[:-1]}: quartiles of the ratio {lower:.2f}, {middle:.2f} and "
-        f"{upper:.2f}.\n"
-    )
-    head, lines = lines_of(DATA / "llvmpipe.jsonl")
-    against = [
-        ratio(line["seconds"]["ours"], line["seconds"][other])
-        for line in lines
-        if (other := best(line["seconds"], [name for name in line["seconds"] if name not in ("ours", "copy")]))
-    ]
-    return (
-        f"{own}- {len(against)} casts by this crate, ONNX Runtime's WebGPU provider and Burn on {head['adapter']}, {about(head)[:-1]}: this crate "
-        f"is the fastest in {sum(one >= 1 for one in against)}; the median ratio to the fastest other is {median(against):.2f}.\n"
-    )
 
 
 def converted_files() -> str:
