@@ -151,8 +151,8 @@ pub(crate) trait Instructions: Copy + Send + Sync {
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only for `non_temporal::fill`,
-    /// which ends with a fence.
+    /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only while a
+    /// `non_temporal::Fence` is held.
     fn store_past_caches(self, lines: &[Line], destination: &mut [Line]);
 }
 

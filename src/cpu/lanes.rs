@@ -85,8 +85,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Runs the loop `work`, compiled for the instruction set. `work` must be a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only for `non_temporal::fill`,
-    /// which ends with a fence.
+    /// Copies `lines` to `destination`, with non-temporal stores if the target has them. Only while a
+    /// `non_temporal::Fence` is held.
     fn store_past_caches(self, lines: &[Line], destination: &mut [Line]);
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;

@@ -165,8 +165,8 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
         let words: [__m128i; WORDS] = zerocopy::transmute!(*line);
         let places: &mut [__m128i; WORDS] = zerocopy::transmute_mut!(place);
         for (word, place) in words.into_iter().zip(places) {
-            // SAFETY: every x86-64 processor has SSE2. The place is aligned, as its type says. `fill` ends with a
-            // fence, before anything else sees the place.
+            // SAFETY: every x86-64 processor has SSE2. The place is aligned, as its type says. The caller holds a
+            // `Fence`, which is dropped before anything else sees the place.
             unsafe { _mm_stream_si128(place, word) };
         }
     }
@@ -183,8 +183,8 @@ pub(super) fn store_halves(_: X86V3, lines: &[Line], destination: &mut [Line]) {
         let halves: [__m256i; 2] = zerocopy::transmute!(*line);
         let places: &mut [__m256i; 2] = zerocopy::transmute_mut!(place);
         for (half, place) in halves.into_iter().zip(places) {
-            // SAFETY: an X86V3 exists only if the processor has AVX2. The place is aligned, as its type says. `fill` ends
-            // with a fence, before anything else sees the place.
+            // SAFETY: an X86V3 exists only if the processor has AVX2. The place is aligned, as its type says. The caller
+            // holds a `Fence`, which is dropped before anything else sees the place.
             unsafe { _mm256_stream_si256(place, half) };
         }
     }
@@ -200,8 +200,8 @@ pub(super) fn store_lines(_: X86V4, lines: &[Line], destination: &mut [Line]) {
     for (line, place) in lines.iter().zip(destination) {
         let place: &mut __m512i = zerocopy::transmute_mut!(place);
         let line: __m512i = zerocopy::transmute!(*line);
-        // SAFETY: an X86V4 exists only if the processor has AVX-512. The place is aligned, as its type says. `fill` ends
-        // with a fence, before anything else sees the place.
+        // SAFETY: an X86V4 exists only if the processor has AVX-512. The place is aligned, as its type says. The caller holds
+        // a `Fence`, which is dropped before anything else sees the place.
         unsafe { _mm512_stream_si512(place, line) };
     }
 }

@@ -69,7 +69,7 @@ pub(super) trait ProductLanes: Lanes {
     /// Encodes to the type `TO`. NaNs are canonical.
     fn encode<const TO: usize>(self, pairs: bool, numbers: Self::Numbers) -> Self::Codes;
     fn write<const TO: usize>(self, codes: Self::Codes, bytes: &mut [u8]);
-    /// Writes the codes of a number of steps, past the caches if `PAST_CACHES`. The caller has a fence.
+    /// Writes the codes of a number of steps, past the caches if `PAST_CACHES`. Then the caller holds a fence.
     fn write_all<const TO: usize, const PAST_CACHES: bool>(
         self,
         steps: usize,

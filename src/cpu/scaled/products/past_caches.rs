@@ -8,7 +8,7 @@ use crate::cpu::non_temporal::{LINE, Line};
 /// The bytes of results that are made before their lines are stored.
 pub(super) const BATCH: usize = 2048;
 
-/// Fills `destination` in batches of [`BATCH`] bytes. `make` makes the batch of a number. The caller has a fence.
+/// Fills `destination` in batches of [`BATCH`] bytes. `make` makes the batch of a number. The caller holds a fence.
 pub(super) fn fill<L: Lanes>(l: L, destination: &mut [u8], mut make: impl FnMut(usize, &mut [u8])) {
     // The results lie in their lines as in those of the destination. One line more is for the end of the batch before.
     let mut lines = [Line::ZERO; BATCH / LINE + 1];
