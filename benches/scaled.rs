@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `--rows N,N` | rows of 4,096 elements, `N` or several numbers [16,4096] |
 //! | `--threads N,N` | threads of a cast, `N` or several numbers [1,2] |
+//! | `--from TYPE,TYPE`, `--to TYPE,TYPE` | these types alone |
 //!
 //! In builds with `--cfg wgpu_cast_isa`, the variable `WGPU_CAST_ISA` chooses the instruction set.
 
@@ -21,11 +22,16 @@ use wgpu_cast::{CastSpec, ElementType, cpu};
 
 const RUNS: usize = 7;
 const COLUMNS: usize = 4096;
+const FROM: [ElementType; 4] =
+    [ElementType::FLOAT8E4M3FN, ElementType::FLOAT4E2M1, ElementType::INT8, ElementType::UINT4];
+const TO: [ElementType; 3] = [ElementType::BFLOAT16, ElementType::FLOAT16, ElementType::FLOAT];
 
 fn main() {
     let mut arguments = Arguments::of_process();
     let rows: Vec<usize> = arguments.values("--rows").unwrap_or_else(|| vec![16, 4096]);
     let threads: Vec<usize> = arguments.values("--threads").unwrap_or_else(|| vec![1, 2]);
+    let from: Vec<ElementType> = arguments.values("--from").unwrap_or_else(|| FROM.to_vec());
+    let to: Vec<ElementType> = arguments.values("--to").unwrap_or_else(|| TO.to_vec());
     arguments.end();
     let pools: Vec<ThreadPool> =
         threads.iter().map(|&n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
@@ -39,8 +45,8 @@ fn main() {
         let mut measured = Vec::new();
         for run in 0..=RUNS {
             let mut index = 0;
-            for from in [ElementType::FLOAT8E4M3FN, ElementType::FLOAT4E2M1, ElementType::INT8, ElementType::UINT4] {
-                for to in [ElementType::BFLOAT16, ElementType::FLOAT16, ElementType::FLOAT] {
+            for &from in &from {
+                for &to in &to {
                     for block in [shape, [1, COLUMNS], [128, 128], [1, 32], [1, 16]] {
                         for pool in &pools {
                             let rates =

@@ -175,7 +175,8 @@ impl ScaledCast {
             let (expected, found) = (written as u64, bytes[1] as u64);
             return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
         }
-        let is_wrong = |point: &i32| !zero_points.contains(point);
+        let (least, most) = (*zero_points.start(), *zero_points.end());
+        let is_wrong = |&point: &i32| (point < least) | (point > most);
         // The compiler vectorises this search for any, but not that for the first.
         let mut any_is_wrong = false;
         Isa::best().run(
@@ -220,7 +221,7 @@ impl ScaledCast {
             // Chunks begin where a granule begins, so that they do not begin at a line of the destination.
             return for_each_chunk(source, destination, pieces.bits.bytes(CHUNK), |chunk, source, destination| {
                 with_default_modes(|| {
-                    pieces.convert_in_registers(&*products, chunk * CHUNK, source, destination);
+                    products.convert(&pieces, chunk * CHUNK, source, destination);
                 });
             });
         }
@@ -232,17 +233,8 @@ impl ScaledCast {
 
 /// A loop that decodes, multiplies and encodes in registers.
 trait ProductLoop: Send + Sync {
-    /// Casts the elements of a piece from element `at` on, with non-temporal stores if `is_past_caches`, and returns the least and the greatest magnitude of their scales.
-    /// `None` if a scale gives NaN: then this loop does not serve.
-    fn convert(
-        &self,
-        scales: &Scales<'_>,
-        rows: &Rows,
-        at: usize,
-        source: &[u8],
-        destination: &mut [u8],
-        is_past_caches: bool,
-    ) -> Option<[f32; 2]>;
+    /// Casts the elements from `at` on, which begin a granule.
+    fn convert(&self, pieces: &Pieces<'_>, at: usize, source: &[u8], destination: &mut [u8]);
 }
 
 /// The loop in registers of a cast to FLOAT and one from FLOAT; `None` if there is none.

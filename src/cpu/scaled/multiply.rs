@@ -41,12 +41,10 @@ impl Factors {
         isa.run(
             #[inline(always)]
             || {
-                let mut has_special = false;
-                let (mut row, mut within, mut done) = (at / rows.len, at % rows.len, 0);
-                while done < numbers.len() {
-                    let end_of_row = done + (rows.len - within).min(numbers.len() - done);
-                    let mut index = rows.first_scale(row) + within / rows.block;
-                    let mut in_block = rows.block - within % rows.block;
+                let (mut has_special, mut done) = (false, 0);
+                for segment in rows.segments(at, numbers.len()) {
+                    let (mut index, mut in_block) = (segment.scale, rows.block - segment.before);
+                    let end_of_row = done + segment.elements;
                     while done < end_of_row {
                         let end = done + in_block.min(end_of_row - done);
                         let scale = scales.values[index];
@@ -76,7 +74,6 @@ impl Factors {
                         }
                         (done, index, in_block) = (end, index + 1, rows.block);
                     }
-                    (row, within) = (row + 1, 0);
                 }
                 if rows.block < LONG {
                     let (factors, points) = (&self.scales[..numbers.len()], &self.zero_points[..numbers.len()]);

@@ -1,8 +1,8 @@
 //! Casts pieces of a tensor of scaled elements.
 
+use super::Counted;
 use super::multiply::Factors;
 use super::scales::{Rows, Scales};
-use super::{Counted, ProductLoop};
 use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeBits;
 use crate::cpu::isa::Isa;
@@ -36,24 +36,6 @@ pub(super) struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Casts the elements from `at` on in registers.
-    pub(super) fn convert_in_registers(
-        &self,
-        products: &dyn ProductLoop,
-        mut at: usize,
-        source: &[u8],
-        destination: &mut [u8],
-    ) {
-        let [read, written] = self.bits.bytes(REGISTER_PIECE);
-        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            let magnitudes = products.convert(self.scales, &self.rows, at, source, destination, self.past_caches);
-            if !magnitudes.is_some_and(|scales| self.counted.is_none_or(|counted| counted.keeps(scales))) {
-                self.convert(at, source, destination);
-            }
-            at += REGISTER_PIECE;
-        }
-    }
-
     /// Casts the elements from `at` on.
     pub(super) fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8]) {
         let (mut numbers, mut factors) = (Numbers([0; 4 * PIECE]), Factors::new());

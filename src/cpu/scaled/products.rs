@@ -4,14 +4,15 @@
 mod avx2;
 mod avx512;
 mod decode;
-mod granules;
 mod past_caches;
+mod piece;
 mod steps;
 
 use super::ProductLoop;
+use super::pieces::{Pieces, REGISTER_PIECE};
 use super::scales::{Rows, Scales};
 use crate::cpu::code_cast::{CodeBits, CodeCast};
-use crate::cpu::codes::{F32_INFINITY, F32_NAN};
+use crate::cpu::codes::F32_NAN;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::non_temporal::Fence;
 use crate::cpu::sink::convert_to_f16::ConvertToF16;
@@ -19,9 +20,9 @@ use crate::cpu::sink::{RoundToBytes, Rounding};
 use crate::types::conversion::Encode;
 use crate::types::element::Kind;
 use decode::{Decode, Float8, Int8, Nibbles};
-use granules::{GRANULE, Granules};
 use past_caches::BATCH;
-use steps::Steps;
+use piece::{Factors, GRANULE, Piece};
+use steps::{Make, Steps};
 
 /// The elements that are multiplied at a time.
 const STEP: usize = 2 * GRANULE;
@@ -45,7 +46,7 @@ pub(super) trait ProductLanes: Lanes {
     type Entries: Copy;
     /// Whether codes of 32 bits can be looked up.
     const LOOKS_UP_F32: bool;
-    /// Whether [`write_all`](Self::write_all) can store past the caches.
+    /// Whether [`write_joined`](Self::write_joined) stores past the caches.
     const STORES_PAST_CACHES: bool;
 
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> Self::Numbers;
@@ -62,25 +63,24 @@ pub(super) trait ProductLanes: Lanes {
     fn look_up_float8(self, entries: Self::Entries, bytes: &[u8]) -> Self::Codes;
 
     /// The numbers of two granules, one of each.
-    fn granules(self, pairs: bool, granules: &[f32]) -> Self::Numbers;
+    fn granules(self, pairs: bool, granules: &[f32; 2]) -> Self::Numbers;
     fn subtract(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 
     /// Encodes to the type `TO`. NaNs are canonical.
     fn encode<const TO: usize>(self, pairs: bool, numbers: Self::Numbers) -> Self::Codes;
     fn write<const TO: usize>(self, codes: Self::Codes, bytes: &mut [u8]);
-    /// Writes the codes of a number of steps, past the caches if `PAST_CACHES`. Then the caller holds a fence.
-    fn write_all<const TO: usize, const PAST_CACHES: bool>(
-        self,
-        steps: usize,
-        codes: impl FnMut(usize) -> Self::Codes,
-        destination: &mut [u8],
-    );
+    /// Whether [`write_joined`](Self::write_joined) serves for a destination, and is faster than a store for each step.
+    fn joins<const TO: usize>(self, destination: &[u8], is_past_caches: bool) -> bool;
+    /// Writes codes in whole lines, past the caches if `PAST_CACHES`. Then the caller holds a fence.
+    fn write_joined<const TO: usize, const PAST_CACHES: bool>(self, codes: impl Make<Self>, destination: &mut [u8]);
 }
 
-/// Casts elements of a piece, whose scales and zero points are `granules`, those of the first element at `first`.
+/// Casts elements of a piece, from its element `first` on.
 trait Loop: Send + Sync {
-    fn convert(&self, granules: &Granules, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool);
+    /// The elements of a block from which on the time for it pays.
+    fn long(&self) -> usize;
+    fn convert(&self, piece: &Piece<'_>, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool);
 }
 
 /// The loop of a cast.
@@ -130,26 +130,9 @@ fn steps_of<L: ProductLanes + 'static, D: Decode<L> + 'static, const HAS_ZERO_PO
     })
 }
 
-impl<L: ProductLanes> ProductLoop for Products<L> {
-    fn convert(
-        &self,
-        scales: &Scales<'_>,
-        rows: &Rows,
-        at: usize,
-        source: &[u8],
-        destination: &mut [u8],
-        is_past_caches: bool,
-    ) -> Option<[f32; 2]> {
-        let elements = destination.len() * 8 / self.bits.0[1] as usize;
-        let mut granules = Granules::new();
-        self.l.run(
-            #[inline(always)]
-            || granules.fill(scales, rows, self.factor, at, elements),
-        );
-        // Otherwise, products can be NaN whose elements are not.
-        if granules.magnitudes[1] >= F32_INFINITY {
-            return None;
-        }
+impl<L: ProductLanes> Products<L> {
+    /// Casts elements whose scales are those of `piece`.
+    fn convert_piece(&self, piece: &Piece<'_>, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
         // Nothing else sees the destination before the fence, because it is borrowed.
         let _fence = is_past_caches.then_some(Fence);
         if is_past_caches && !L::STORES_PAST_CACHES {
@@ -158,12 +141,32 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
             past_caches::fill(self.l, destination, |batch, made| {
                 let source = &source[batch * read..];
                 let source = &source[..read.min(source.len())];
-                self.steps.convert(&granules, batch * batch_elements / GRANULE, source, made, false);
+                self.steps.convert(piece, batch * batch_elements, source, made, false);
             });
         } else {
-            self.steps.convert(&granules, 0, source, destination, is_past_caches);
+            self.steps.convert(piece, 0, source, destination, is_past_caches);
         }
-        Some(granules.magnitudes.map(|code| f32::from_bits(code) / self.factor))
+    }
+}
+
+impl<L: ProductLanes> ProductLoop for Products<L> {
+    fn convert(&self, pieces: &Pieces<'_>, mut at: usize, source: &[u8], destination: &mut [u8]) {
+        let mut factors = Factors::NONE;
+        let [read, written] = self.bits.bytes(REGISTER_PIECE);
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            let elements = destination.len() * 8 / self.bits.0[1] as usize;
+            let of_loop = (self.steps.long(), self.factor);
+            let piece = Piece::new(self.l, pieces.scales, &pieces.rows, of_loop, [at, elements], &mut factors);
+            let keeps = |piece: &Piece<'_>| {
+                let scales = piece.magnitudes().map(|code| f32::from_bits(code) / self.factor);
+                pieces.counted.is_none_or(|counted| counted.keeps(scales))
+            };
+            match piece {
+                Some(piece) if keeps(&piece) => self.convert_piece(&piece, source, destination, pieces.past_caches),
+                _ => pieces.convert(at, source, destination),
+            }
+            at += elements;
+        }
     }
 }
 

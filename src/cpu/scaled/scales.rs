@@ -1,5 +1,7 @@
 //! Scales of blocks of a tensor.
 
+use std::iter;
+
 use crate::types::error::{Error, ScalesFault};
 
 /// Scales of the blocks of a tensor, as in ONNX's DequantizeLinear: each element stands for
@@ -133,12 +135,40 @@ struct Axis {
     step: usize,
 }
 
+/// Elements of one row.
+pub(super) struct Segment {
+    /// The index of the first element's scale.
+    pub scale: usize,
+    /// The elements of its block before the first one.
+    pub before: usize,
+    pub elements: usize,
+}
+
 impl Rows {
     /// Whether every block begins at a multiple of `elements`.
     #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
     pub(super) fn begin_at_multiples_of(&self, elements: usize) -> bool {
         let in_row = self.block >= self.len || self.block.is_multiple_of(elements);
         in_row && (self.outer.is_empty() || self.len.is_multiple_of(elements))
+    }
+
+    /// What `elements` elements have of each row, from element `at` on.
+    #[inline(always)]
+    pub(super) fn segments(&self, at: usize, mut elements: usize) -> impl Iterator<Item = Segment> + use<'_> {
+        let (mut row, mut within) = (at / self.len, at % self.len);
+        iter::from_fn(
+            #[inline(always)]
+            move || {
+                let segment = Segment {
+                    scale: self.first_scale(row) + within / self.block,
+                    before: within % self.block,
+                    elements: elements.min(self.len - within),
+                };
+                elements -= segment.elements;
+                (row, within) = (row + 1, 0);
+                (segment.elements > 0).then_some(segment)
+            },
+        )
     }
 
     /// The index of the first scale of a row.

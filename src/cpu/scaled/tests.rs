@@ -273,6 +273,10 @@ fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
             (&[140, 272], &[128, 128]),
             (&[7, 2064], &[1, 4000]),
             (&[3, CHUNK + 16], &[2, 64]),
+            (&[9, 2080], &[1, 128]),
+            (&[5, 4128], &[2, 512]),
+            (&[5 * REGISTER_PIECE + 3], &[4096]),
+            (&[11, 96], &[1, 64]),
         ] {
             let elements: usize = shape.iter().product();
             let source: Vec<u8> =

@@ -3,7 +3,7 @@
 use bytemuck::cast;
 
 use super::decode::{Float8, Nibbles};
-use super::steps::{rounded_to_bf16, write_each};
+use super::steps::{Make, rounded_to_bf16};
 use super::{BF16, BF16_NAN, F16, F32, ProductLanes};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx2::Avx2;
@@ -113,7 +113,7 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn granules(self, _: bool, granules: &[f32]) -> [Group; 2] {
+    fn granules(self, _: bool, granules: &[f32; 2]) -> [Group; 2] {
         [[cast([granules[0]; 8]); 2], [cast([granules[1]; 8]); 2]]
     }
 
@@ -166,13 +166,12 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn write_all<const TO: usize, const PAST_CACHES: bool>(
-        self,
-        steps: usize,
-        codes: impl FnMut(usize) -> [Group; 2],
-        destination: &mut [u8],
-    ) {
-        write_each::<_, TO>(self, steps, codes, destination);
+    fn joins<const TO: usize>(self, _: &[u8], _: bool) -> bool {
+        false
+    }
+
+    fn write_joined<const TO: usize, const PAST_CACHES: bool>(self, _: impl Make<Self>, _: &mut [u8]) {
+        unreachable!("AVX2 does not join lines")
     }
 }
 

@@ -1,10 +1,10 @@
 //! Products with AVX-512. Numbers are two vectors.
 
 use bytemuck::cast;
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::decode::{Float8, Nibbles};
-use super::steps::{rounded_to_bf16, write_each};
+use super::steps::{Make, rounded_to_bf16};
 use super::{BF16, BF16_NAN, F16, F32, ProductLanes};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
@@ -91,9 +91,13 @@ impl ProductLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn granules(self, pairs: bool, granules: &[f32]) -> [__m512i; 2] {
-        let both = [cast([granules[0]; 16]), cast([granules[1]; 16])];
-        if pairs { [self.0._mm512_mask_blend_epi32(0xff00, both[0], both[1]); 2] } else { both }
+    fn granules(self, pairs: bool, granules: &[f32; 2]) -> [__m512i; 2] {
+        if !pairs {
+            return [cast([granules[0]; 16]), cast([granules[1]; 16])];
+        }
+        let pair: u64 = cast(*granules);
+        let places: [u32; 16] = std::array::from_fn(|i| (i / 8) as u32);
+        [self.0._mm512_permutexvar_epi32(cast(places), cast([pair; 8])); 2]
     }
 
     #[inline(always)]
@@ -135,49 +139,52 @@ impl ProductLanes for Avx512 {
         }
     }
 
+    /// Writing vectors across lines takes longer than joining the end of one with the beginning of the next. In the caches
+    /// this pays for FLOAT only.
     #[inline(always)]
-    fn write_all<const TO: usize, const PAST_CACHES: bool>(
-        self,
-        steps: usize,
-        mut codes: impl FnMut(usize) -> [__m512i; 2],
-        destination: &mut [u8],
-    ) {
+    fn joins<const TO: usize>(self, destination: &[u8], is_past_caches: bool) -> bool {
         let address = destination.as_ptr().addr();
-        // Writing vectors across lines takes longer than making them. So each line is put together from the end of one
-        // vector and the beginning of the next. In the caches this pays for FLOAT only.
-        let joins = PAST_CACHES || TO == F32 && !address.is_multiple_of(LINE);
-        if !joins || !address.is_multiple_of(4) || steps == 0 {
-            return write_each::<_, TO>(self, steps, codes, destination);
-        }
-        let mut before = codes(0);
-        self.write::<TO>(before, destination);
-        let (first, end) = (address.next_multiple_of(LINE) - address, steps * if TO == F32 { 2 * LINE } else { LINE });
-        let lines = (end - first) / LINE * LINE;
-        let Ok(lines) = <[Line]>::mut_from_bytes(&mut destination[first..][..lines]) else { return };
-        let places = cast(std::array::from_fn::<u32, 16, _>(|i| (first / 4 + i) as u32));
-        let put = |line: &mut Line, a, b| {
-            let made = zerocopy::transmute!(cast::<_, [u8; LINE]>(self.0._mm512_permutex2var_epi32(a, places, b)));
-            match PAST_CACHES {
-                true => self.store_past_caches(&[made], std::slice::from_mut(line)),
-                false => *line = made,
+        let pays = is_past_caches || TO == F32 && !address.is_multiple_of(LINE);
+        pays && address.is_multiple_of(4) && destination.len() >= LINE
+    }
+
+    #[inline(always)]
+    fn write_joined<const TO: usize, const PAST_CACHES: bool>(self, codes: impl Make<Self>, destination: &mut [u8]) {
+        let address = destination.as_ptr().addr();
+        let before_lines = address.next_multiple_of(LINE) - address;
+        let (start, rest) = destination.split_at_mut(before_lines);
+        let (in_lines, end) = rest.split_at_mut((rest.len() - 1) / LINE * LINE);
+        let Ok(lines) = <[Line]>::mut_from_bytes(in_lines) else { return };
+        let places = cast(std::array::from_fn::<u32, 16, _>(|i| (before_lines / 4 + i) as u32));
+        let line = |a, b| -> Line {
+            zerocopy::transmute!(cast::<_, [u8; LINE]>(self.0._mm512_permutex2var_epi32(a, places, b)))
+        };
+        let (mut lines, mut first, mut before) = (lines.iter_mut(), None, cast([0; 16]));
+        let mut put = |made| {
+            let joined = line(before, made);
+            before = made;
+            if first.is_none() {
+                first = Some(joined);
+            } else if let Some(place) = lines.next() {
+                match PAST_CACHES {
+                    true => self.store_past_caches(&[joined], std::slice::from_mut(place)),
+                    false => *place = joined,
+                }
             }
         };
-        if TO == F32 && PAST_CACHES {
-            put(&mut lines[0], before[0], before[1]);
+        codes.make(
+            #[inline(always)]
+            |codes| {
+                put(codes[0]);
+                if TO == F32 {
+                    put(codes[1]);
+                }
+            },
+        );
+        if let Some(first) = first {
+            start.copy_from_slice(&first.as_bytes()[LINE - before_lines..]);
         }
-        for step in 1..steps {
-            let made = codes(step);
-            if TO == F32 {
-                let [a, b] = &mut lines[2 * step - 1..][..2] else { return };
-                put(a, before[1], made[0]);
-                put(b, made[0], made[1]);
-            } else {
-                put(&mut lines[step - 1], before[0], made[0]);
-            }
-            before = made;
-        }
-        // All codes of 16 bits are twice in `before`.
-        write(destination, end - LINE, before[1]);
+        end.copy_from_slice(&line(before, before).as_bytes()[..end.len()]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The elements whose products are made in registers.
 
-use super::granules::Granules;
-use super::{BF16, F32, ProductLanes};
+use super::piece::Piece;
+use super::{BF16, F32, ProductLanes, STEP};
 use crate::bits::format::{FloatFormat, Specials};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::codes::{F16_SIGN, F32_BIAS, F32_MAN};
@@ -12,10 +12,12 @@ use crate::types::element::BINARY16;
 pub(super) trait Decode<L: ProductLanes>: Copy + Send + Sync {
     const BITS: usize;
     const PAIRS: bool = false;
+    /// From this number of elements on, the time for a block pays.
+    const LONG: usize = 4 * STEP;
     fn decode(self, l: L, bytes: &[u8]) -> L::Numbers;
-    /// The numbers whose products are enough for those of all codes, if they can be looked up for `granules`.
+    /// The numbers whose products are enough for those of all codes, if they can be looked up for `piece`.
     #[inline(always)]
-    fn numbers<const TO: usize>(&self, _: &Granules) -> Option<&[u32; 16]> {
+    fn numbers<const TO: usize>(&self, _: &Piece<'_>) -> Option<&[u32; 16]> {
         None
     }
     /// The codes of products, by those of the numbers.
@@ -27,6 +29,8 @@ pub(super) struct Int8<const SIGNED: bool>;
 
 impl<L: ProductLanes, const SIGNED: bool> Decode<L> for Int8<SIGNED> {
     const BITS: usize = 8;
+    /// Only the loads of scales are saved.
+    const LONG: usize = 8 * STEP;
 
     #[inline(always)]
     fn decode(self, l: L, bytes: &[u8]) -> L::Numbers {
@@ -64,7 +68,7 @@ impl<L: ProductLanes> Decode<L> for Nibbles {
     }
 
     #[inline(always)]
-    fn numbers<const TO: usize>(&self, _: &Granules) -> Option<&[u32; 16]> {
+    fn numbers<const TO: usize>(&self, _: &Piece<'_>) -> Option<&[u32; 16]> {
         (TO != F32 || L::LOOKS_UP_F32).then_some(&self.numbers)
     }
 
@@ -128,8 +132,8 @@ impl<L: ProductLanes> Decode<L> for Float8 {
     /// Products with a number and with a power of two times the number have the same significand, also when they are
     /// rounded, unless one of them leaves the range of normal numbers.
     #[inline(always)]
-    fn numbers<const TO: usize>(&self, granules: &Granules) -> Option<&[u32; 16]> {
-        let serves = TO == BF16 && granules.scales_are_between(MODERATE);
+    fn numbers<const TO: usize>(&self, piece: &Piece<'_>) -> Option<&[u32; 16]> {
+        let serves = TO == BF16 && piece.scales_are_between(MODERATE);
         if serves { self.numbers.as_ref() } else { None }
     }
 

@@ -1,17 +1,10 @@
 //! The loop of products.
 
 use super::decode::Decode;
-use super::granules::Granules;
+use super::piece::{Piece, Unit};
 use super::{F32, Loop, ProductLanes, STEP};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::non_temporal::{fill_order, prefetch};
-
-/// The codes of the products of all 16 numbers with the last scale and zero point that two granules shared.
-struct Table<L: ProductLanes> {
-    /// The scale and the zero point.
-    factors: [f32; 2],
-    entries: L::Entries,
-}
 
 /// The loop from elements that `D` decodes to the type `TO`.
 pub(super) struct Steps<L, D, const HAS_ZERO_POINTS: bool, const TO: usize> {
@@ -23,97 +16,169 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     const READ: usize = STEP * D::BITS / 8;
     const WRITTEN: usize = STEP * if TO == F32 { 4 } else { 2 };
 
-    /// The codes of two granules, which begin at `at`.
+    /// The codes of products with these scales and zero points.
     #[inline(always)]
-    fn codes(l: L, decode: D, table: &mut Option<Table<L>>, granules: &Granules, at: usize, source: &[u8]) -> L::Codes {
-        let (scales, zero_points) = (&granules.scales[at..at + 2], &granules.zero_points[at..at + 2]);
-        // Integers are compared without vectors.
-        let are_equal = |granules: &[f32]| granules[0].to_bits() == granules[1].to_bits();
-        if let (Some(table), Some(numbers)) = (table, decode.numbers::<TO>(granules))
-            && are_equal(scales)
-            && (!HAS_ZERO_POINTS || are_equal(zero_points))
-        {
-            let factors = [scales[0], if HAS_ZERO_POINTS { zero_points[0] } else { 0.0 }];
-            if table.factors.map(f32::to_bits) != factors.map(f32::to_bits) {
-                *table = Self::table(l, numbers, factors);
-            }
-            return decode.look_up::<TO>(l, table.entries, source);
-        }
+    fn codes(l: L, decode: D, [scales, zero_points]: [L::Numbers; 2], source: &[u8]) -> L::Codes {
         let mut numbers = decode.decode(l, source);
         if HAS_ZERO_POINTS {
-            numbers = l.subtract(numbers, l.granules(D::PAIRS, zero_points));
+            numbers = l.subtract(numbers, zero_points);
         }
-        l.encode::<TO>(D::PAIRS, l.multiply(numbers, l.granules(D::PAIRS, scales)))
+        l.encode::<TO>(D::PAIRS, l.multiply(numbers, scales))
     }
 
+    /// Casts whole steps.
     #[inline(always)]
-    fn table(l: L, numbers: &[u32; 16], factors: [f32; 2]) -> Table<L> {
-        let [scale, zero_point] = factors;
-        Table { factors, entries: l.entries::<TO>(numbers, HAS_ZERO_POINTS.then_some(zero_point), scale) }
-    }
-
-    #[inline(always)]
-    fn repeat<const PAST_CACHES: bool>(
-        &self,
-        granules: &Granules,
-        first: usize,
-        source: &[u8],
-        destination: &mut [u8],
-    ) {
-        // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
+    fn repeat<const JOINS: bool, const PAST_CACHES: bool>(&self, whole: Whole<'_>, destination: &mut [u8]) {
         let &Self { l, decode } = self;
-        let ahead = if PAST_CACHES { fill_order().ahead } else { 0 };
-        let mut table = decode.numbers::<TO>(granules).map(|numbers| Self::table(l, numbers, [0.0; 2]));
-        let whole = destination.len() / Self::WRITTEN;
-        l.write_all::<TO, PAST_CACHES>(
-            whole,
-            #[inline(always)]
-            move |step| {
-                let source = &source[step * Self::READ..][..Self::READ];
-                if PAST_CACHES {
-                    prefetch(source, ahead);
-                }
-                Self::codes(l, decode, &mut table, granules, first + 2 * step, source)
-            },
-            destination,
-        );
-        let (source, destination) = (&source[whole * Self::READ..], &mut destination[whole * Self::WRITTEN..]);
-        if !destination.is_empty() {
-            let (mut last, mut made) = ([0; STEP], [0; 4 * STEP]);
-            last[..source.len()].copy_from_slice(source);
-            let codes = Self::codes(l, decode, &mut None, granules, first + 2 * whole, &last[..Self::READ]);
-            l.write::<TO>(codes, &mut made[..Self::WRITTEN]);
-            destination.copy_from_slice(&made[..destination.len()]);
+        let parts = Parts::<L, D, HAS_ZERO_POINTS, TO, PAST_CACHES> { l, decode, whole };
+        match JOINS {
+            true => l.write_joined::<TO, PAST_CACHES>(parts, destination),
+            false => write_each::<_, TO>(l, parts, destination),
         }
+    }
+
+    /// Casts less than a step, from element `at` of the piece on.
+    fn convert_end(&self, piece: &Piece<'_>, at: usize, source: &[u8], destination: &mut [u8]) {
+        let &Self { l, decode } = self;
+        let (mut elements, mut made) = ([0; STEP], [0; 4 * STEP]);
+        elements[..source.len()].copy_from_slice(source);
+        l.run(
+            #[inline(always)]
+            || {
+                let factors = match piece.unit {
+                    Unit::Block => piece.of_block(piece.block(at)).map(|of| l.granules(D::PAIRS, &[of; 2])),
+                    _ => piece.of_granules(at).map(|of| l.granules(D::PAIRS, &of[0])),
+                };
+                l.write::<TO>(Self::codes(l, decode, factors, &elements[..Self::READ]), &mut made[..Self::WRITTEN]);
+            },
+        );
+        destination.copy_from_slice(&made[..destination.len()]);
     }
 }
 
 impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize> Loop
     for Steps<L, D, HAS_ZERO_POINTS, TO>
 {
-    fn convert(&self, granules: &Granules, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
+    fn long(&self) -> usize {
+        D::LONG
+    }
+
+    fn convert(&self, piece: &Piece<'_>, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
+        let steps = destination.len() / Self::WRITTEN;
+        let (source, last) = source.split_at(steps * Self::READ);
+        let (destination, end) = destination.split_at_mut(steps * Self::WRITTEN);
+        let joins = self.l.joins::<TO>(destination, is_past_caches);
+        let whole = Whole { piece, first, source };
         self.l.run(
             #[inline(always)]
-            || match L::STORES_PAST_CACHES && is_past_caches {
-                true => self.repeat::<true>(granules, first, source, destination),
-                false => self.repeat::<false>(granules, first, source, destination),
+            || match [joins, is_past_caches] {
+                [true, true] => self.repeat::<true, true>(whole, destination),
+                [true, false] => self.repeat::<true, false>(whole, destination),
+                _ => self.repeat::<false, false>(whole, destination),
             },
         );
+        if !end.is_empty() {
+            self.convert_end(piece, first + steps * STEP, last, end);
+        }
+    }
+}
+
+/// Makes the codes of a number of steps.
+pub(in crate::cpu::scaled) trait Make<L: ProductLanes> {
+    /// Hands the codes of each step to `put`.
+    fn make(self, put: impl FnMut(L::Codes));
+}
+
+/// The source of whole steps, from element `first` of a piece on.
+struct Whole<'a> {
+    piece: &'a Piece<'a>,
+    first: usize,
+    source: &'a [u8],
+}
+
+struct Parts<'a, L, D, const HAS_ZERO_POINTS: bool, const TO: usize, const PAST_CACHES: bool> {
+    l: L,
+    decode: D,
+    whole: Whole<'a>,
+}
+
+impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize, const PAST_CACHES: bool> Make<L>
+    for Parts<'_, L, D, HAS_ZERO_POINTS, TO, PAST_CACHES>
+{
+    #[inline(always)]
+    fn make(self, mut put: impl FnMut(L::Codes)) {
+        type Of<L, D, const HAS_ZERO_POINTS: bool, const TO: usize> = Steps<L, D, HAS_ZERO_POINTS, TO>;
+        // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
+        let Self { l, decode, whole: Whole { piece, first, mut source } } = self;
+        let ahead = if PAST_CACHES { fill_order().ahead } else { 0 };
+        let read = Of::<L, D, HAS_ZERO_POINTS, TO>::READ;
+        let numbers = decode.numbers::<TO>(piece);
+        if piece.unit != Unit::Block {
+            let [scales, zero_points] = piece.of_granules(first);
+            let steps = source.chunks_exact(read).zip(scales).zip(zero_points);
+            if let Some(numbers) = numbers
+                && piece.unit == Unit::Step
+            {
+                for ((source, scales), zero_points) in steps {
+                    if PAST_CACHES {
+                        prefetch(source, ahead);
+                    }
+                    let entries = l.entries::<TO>(numbers, HAS_ZERO_POINTS.then_some(zero_points[0]), scales[0]);
+                    put(decode.look_up::<TO>(l, entries, source));
+                }
+            } else {
+                for ((source, scales), zero_points) in steps {
+                    if PAST_CACHES {
+                        prefetch(source, ahead);
+                    }
+                    let factors = [l.granules(D::PAIRS, scales), l.granules(D::PAIRS, zero_points)];
+                    put(Of::<L, D, HAS_ZERO_POINTS, TO>::codes(l, decode, factors, source));
+                }
+            }
+            return;
+        }
+        let mut block = if first > 0 { piece.block(first) } else { 0 };
+        for segment in piece.rows.segments(piece.at + first, source.len() / read * STEP) {
+            let (mut in_block, mut left) = (piece.rows.block - segment.before, segment.elements);
+            while left > 0 {
+                let elements = in_block.min(left);
+                let (of_block, rest) = source.split_at(elements / STEP * read);
+                let [scale, zero_point] = piece.of_block(block);
+                if let Some(numbers) = numbers {
+                    let entries = l.entries::<TO>(numbers, HAS_ZERO_POINTS.then_some(zero_point), scale);
+                    for source in of_block.chunks_exact(read) {
+                        if PAST_CACHES {
+                            prefetch(source, ahead);
+                        }
+                        put(decode.look_up::<TO>(l, entries, source));
+                    }
+                } else {
+                    let factors = [l.granules(D::PAIRS, &[scale; 2]), l.granules(D::PAIRS, &[zero_point; 2])];
+                    for source in of_block.chunks_exact(read) {
+                        if PAST_CACHES {
+                            prefetch(source, ahead);
+                        }
+                        put(Of::<L, D, HAS_ZERO_POINTS, TO>::codes(l, decode, factors, source));
+                    }
+                }
+                (source, left, block, in_block) = (rest, left - elements, block + 1, piece.rows.block);
+            }
+        }
     }
 }
 
 /// Writes codes where they lie.
 #[inline(always)]
-pub(super) fn write_each<L: ProductLanes, const TO: usize>(
-    l: L,
-    steps: usize,
-    mut codes: impl FnMut(usize) -> L::Codes,
-    destination: &mut [u8],
-) {
-    let written = STEP * if TO == F32 { 4 } else { 2 };
-    for (step, destination) in destination.chunks_exact_mut(written).take(steps).enumerate() {
-        l.write::<TO>(codes(step), destination);
-    }
+pub(super) fn write_each<L: ProductLanes, const TO: usize>(l: L, codes: impl Make<L>, destination: &mut [u8]) {
+    let mut steps = destination.chunks_exact_mut(STEP * if TO == F32 { 4 } else { 2 });
+    codes.make(
+        #[inline(always)]
+        |codes| {
+            if let Some(step) = steps.next() {
+                l.write::<TO>(codes, step);
+            }
+        },
+    );
 }
 
 /// FLOATs rounded to BFLOAT16 in their upper halves. Neither ∞ nor a canonical NaN changes.
