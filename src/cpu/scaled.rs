@@ -31,7 +31,7 @@ use crate::types::layout::CodeLayout;
 use crate::types::loss::LossCounts;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
-use pieces::Pieces;
+use pieces::{Pieces, RegisterFactors};
 use scales::Rows;
 
 pub use divide::cast_divided_counted;
@@ -221,7 +221,7 @@ impl ScaledCast {
             // Chunks begin where a granule begins, so that they do not begin at a line of the destination.
             return for_each_chunk(source, destination, pieces.bits.bytes(CHUNK), |chunk, source, destination| {
                 with_default_modes(|| {
-                    products.convert(&pieces, chunk * CHUNK, source, destination);
+                    pieces.convert_in_registers(&*products, chunk * CHUNK, source, destination);
                 });
             });
         }
@@ -233,8 +233,17 @@ impl ScaledCast {
 
 /// A loop that decodes, multiplies and encodes in registers.
 trait ProductLoop: Send + Sync {
-    /// Casts the elements from `at` on, which begin a granule.
-    fn convert(&self, pieces: &Pieces<'_>, at: usize, source: &[u8], destination: &mut [u8]);
+    /// Casts elements from `at` on, which begin a granule. False if a scale gives NaN, or if not `keeps`, which gets the
+    /// least and the greatest magnitude of the scales: then this loop does not serve.
+    fn convert(
+        &self,
+        pieces: &Pieces<'_>,
+        factors: &mut RegisterFactors,
+        keeps: &dyn Fn([f32; 2]) -> bool,
+        at: usize,
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> bool;
 }
 
 /// The loop in registers of a cast to FLOAT and one from FLOAT; `None` if there is none.

@@ -1,8 +1,8 @@
 //! Casts pieces of a tensor of scaled elements.
 
-use super::Counted;
 use super::multiply::Factors;
 use super::scales::{Rows, Scales};
+use super::{Counted, ProductLoop};
 use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeBits;
 use crate::cpu::isa::Isa;
@@ -12,6 +12,12 @@ pub(super) const PIECE: usize = 2048;
 
 /// The elements that a loop in registers gets at a time.
 pub(super) const REGISTER_PIECE: usize = 8192;
+
+/// The smallest block of common formats. Blocks of a multiple of it begin at a granule.
+pub(super) const GRANULE: usize = 16;
+
+/// Memory for the scales and the zero points of the elements that a loop in registers gets at a time.
+pub(super) type RegisterFactors = [[f32; REGISTER_PIECE / GRANULE]; 2];
 
 /// FLOATs of a piece, in a whole number of cache lines.
 #[repr(align(64))]
@@ -36,6 +42,25 @@ pub(super) struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
+    /// Casts the elements from `at` on, which begin a granule, in registers.
+    pub(super) fn convert_in_registers(
+        &self,
+        products: &dyn ProductLoop,
+        mut at: usize,
+        source: &[u8],
+        destination: &mut [u8],
+    ) {
+        let mut factors: RegisterFactors = [[0.0; _]; 2];
+        let keeps = |scales| self.counted.is_none_or(|counted| counted.keeps(scales));
+        let [read, written] = self.bits.bytes(REGISTER_PIECE);
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            if !products.convert(self, &mut factors, &keeps, at, source, destination) {
+                self.convert(at, source, destination);
+            }
+            at += REGISTER_PIECE;
+        }
+    }
+
     /// Casts the elements from `at` on.
     pub(super) fn convert(&self, mut at: usize, source: &[u8], destination: &mut [u8]) {
         let (mut numbers, mut factors) = (Numbers([0; 4 * PIECE]), Factors::new());

@@ -9,7 +9,7 @@ mod piece;
 mod steps;
 
 use super::ProductLoop;
-use super::pieces::{Pieces, REGISTER_PIECE};
+use super::pieces::{GRANULE, Pieces, RegisterFactors};
 use super::scales::{Rows, Scales};
 use crate::cpu::code_cast::{CodeBits, CodeCast};
 use crate::cpu::codes::F32_NAN;
@@ -21,7 +21,7 @@ use crate::types::conversion::Encode;
 use crate::types::element::Kind;
 use decode::{Decode, Float8, Int8, Nibbles};
 use past_caches::BATCH;
-use piece::{Factors, GRANULE, Piece};
+use piece::Piece;
 use steps::{Make, Steps};
 
 /// The elements that are multiplied at a time.
@@ -150,23 +150,22 @@ impl<L: ProductLanes> Products<L> {
 }
 
 impl<L: ProductLanes> ProductLoop for Products<L> {
-    fn convert(&self, pieces: &Pieces<'_>, mut at: usize, source: &[u8], destination: &mut [u8]) {
-        let mut factors = Factors::NONE;
-        let [read, written] = self.bits.bytes(REGISTER_PIECE);
-        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            let elements = destination.len() * 8 / self.bits.0[1] as usize;
-            let of_loop = (self.steps.long(), self.factor);
-            let piece = Piece::new(self.l, pieces.scales, &pieces.rows, of_loop, [at, elements], &mut factors);
-            let keeps = |piece: &Piece<'_>| {
-                let scales = piece.magnitudes().map(|code| f32::from_bits(code) / self.factor);
-                pieces.counted.is_none_or(|counted| counted.keeps(scales))
-            };
-            match piece {
-                Some(piece) if keeps(&piece) => self.convert_piece(&piece, source, destination, pieces.past_caches),
-                _ => pieces.convert(at, source, destination),
-            }
-            at += elements;
-        }
+    fn convert(
+        &self,
+        pieces: &Pieces<'_>,
+        factors: &mut RegisterFactors,
+        keeps: &dyn Fn([f32; 2]) -> bool,
+        at: usize,
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> bool {
+        let elements = destination.len() * 8 / self.bits.0[1] as usize;
+        let of_loop = (self.steps.long(), self.factor);
+        let piece = Piece::new(self.l, pieces.scales, &pieces.rows, of_loop, [at, elements], factors);
+        let magnitudes = |piece: &Piece<'_>| piece.magnitudes().map(|code| f32::from_bits(code) / self.factor);
+        let Some(piece) = piece.filter(|piece| keeps(magnitudes(piece))) else { return false };
+        self.convert_piece(&piece, source, destination, pieces.past_caches);
+        true
     }
 }
 

@@ -3,23 +3,8 @@
 use super::STEP;
 use crate::cpu::codes::{F32_INFINITY, F32_SIGN};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::scaled::pieces::REGISTER_PIECE;
+use crate::cpu::scaled::pieces::{GRANULE, RegisterFactors};
 use crate::cpu::scaled::scales::{Rows, Scales, Segment};
-
-/// The smallest block of common formats. Blocks of a multiple of it begin at a granule.
-pub(super) const GRANULE: usize = 16;
-
-const COUNT: usize = REGISTER_PIECE / GRANULE;
-
-/// Memory for the scales and zero points of a piece.
-pub(super) struct Factors {
-    scales: [f32; COUNT],
-    zero_points: [f32; COUNT],
-}
-
-impl Factors {
-    pub(super) const NONE: Self = Self { scales: [0.0; COUNT], zero_points: [0.0; COUNT] };
-}
 
 /// What has a scale.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,7 +21,7 @@ pub(super) struct Piece<'a> {
     pub rows: &'a Rows,
     /// The first element.
     pub at: usize,
-    factors: &'a Factors,
+    factors: &'a RegisterFactors,
     /// What `factors` has the scales and zero points of.
     pub unit: Unit,
     /// The codes of the least and of the greatest magnitude of the scales.
@@ -53,7 +38,7 @@ impl<'a> Piece<'a> {
         rows: &'a Rows,
         (long, factor): (usize, f32),
         [at, elements]: [usize; 2],
-        factors: &'a mut Factors,
+        factors: &'a mut RegisterFactors,
     ) -> Option<Self> {
         let unit = match rows.begin_at_multiples_of(STEP) {
             true if rows.block >= long => Unit::Block,
@@ -72,7 +57,7 @@ impl<'a> Piece<'a> {
                     let end = done + (in_block + segment.elements).div_ceil(size);
                     let before = (segment.before - in_block) / GRANULE;
                     spread(
-                        &mut factors.scales[done..end],
+                        &mut factors[0][done..end],
                         &scales.values[segment.scale..],
                         before,
                         each,
@@ -81,7 +66,7 @@ impl<'a> Piece<'a> {
                     );
                     if !scales.zero_points.is_empty() {
                         spread(
-                            &mut factors.zero_points[done..end],
+                            &mut factors[1][done..end],
                             &scales.zero_points[segment.scale..],
                             before,
                             each,
@@ -92,7 +77,7 @@ impl<'a> Piece<'a> {
                     done = end;
                 }
                 let (mut least, mut most) = (u32::MAX, 0);
-                for scale in &factors.scales[..done] {
+                for scale in &factors[0][..done] {
                     let magnitude = scale.to_bits() & !F32_SIGN;
                     (least, most) = (least.min(magnitude), most.max(magnitude));
                 }
@@ -122,13 +107,13 @@ impl<'a> Piece<'a> {
     /// The scale and the zero point of a block.
     #[inline(always)]
     pub(super) fn of_block(&self, block: usize) -> [f32; 2] {
-        [self.factors.scales[block], self.factors.zero_points[block]]
+        [self.factors[0][block], self.factors[1][block]]
     }
 
     /// The scales and the zero points of the granules of each step, from element `at` of the piece on.
     #[inline(always)]
     pub(super) fn of_granules(&self, at: usize) -> [&[[f32; 2]]; 2] {
-        let Factors { scales, zero_points } = self.factors;
+        let [scales, zero_points] = self.factors;
         [&scales.as_chunks().0[at / STEP..], &zero_points.as_chunks().0[at / STEP..]]
     }
 }
