@@ -78,8 +78,6 @@ pub(super) trait ProductLanes: Lanes {
 
 /// Casts elements of a piece, from its element `first` on.
 trait Loop: Send + Sync {
-    /// The elements of a block from which on the time for it pays.
-    fn long(&self) -> usize;
     fn convert(&self, piece: &Piece<'_>, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool);
 }
 
@@ -160,9 +158,8 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
         destination: &mut [u8],
     ) -> bool {
         let elements = destination.len() * 8 / self.bits.0[1] as usize;
-        let of_loop = (self.steps.long(), self.factor);
-        let piece = Piece::new(self.l, pieces.scales, &pieces.rows, of_loop, [at, elements], factors);
-        let magnitudes = |piece: &Piece<'_>| piece.magnitudes().map(|code| f32::from_bits(code) / self.factor);
+        let piece = Piece::new(self.l, pieces.scales, &pieces.rows, self.factor, [at, elements], factors);
+        let magnitudes = |piece: &Piece<'_>| piece.magnitudes.map(|code| f32::from_bits(code) / self.factor);
         let Some(piece) = piece.filter(|piece| keeps(magnitudes(piece))) else { return false };
         self.convert_piece(&piece, source, destination, pieces.past_caches);
         true

@@ -1,7 +1,7 @@
 //! The elements whose products are made in registers.
 
 use super::piece::Piece;
-use super::{BF16, F32, ProductLanes, STEP};
+use super::{BF16, F32, ProductLanes};
 use crate::bits::format::{FloatFormat, Specials};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::codes::{F16_SIGN, F32_BIAS, F32_MAN};
@@ -12,8 +12,6 @@ use crate::types::element::BINARY16;
 pub(super) trait Decode<L: ProductLanes>: Copy + Send + Sync {
     const BITS: usize;
     const PAIRS: bool = false;
-    /// From this number of elements on, the time for a block pays.
-    const LONG: usize = 4 * STEP;
     fn decode(self, l: L, bytes: &[u8]) -> L::Numbers;
     /// The numbers whose products are enough for those of all codes, if they can be looked up for `piece`.
     #[inline(always)]
@@ -29,8 +27,6 @@ pub(super) struct Int8<const SIGNED: bool>;
 
 impl<L: ProductLanes, const SIGNED: bool> Decode<L> for Int8<SIGNED> {
     const BITS: usize = 8;
-    /// Only the loads of scales are saved.
-    const LONG: usize = 8 * STEP;
 
     #[inline(always)]
     fn decode(self, l: L, bytes: &[u8]) -> L::Numbers {

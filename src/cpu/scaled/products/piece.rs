@@ -6,6 +6,9 @@ use crate::cpu::lanes::Lanes;
 use crate::cpu::scaled::pieces::{GRANULE, RegisterFactors};
 use crate::cpu::scaled::scales::{Rows, Scales, Segment};
 
+/// The least elements of a block that is worth factors, or a table, in registers.
+const LONG: usize = 4 * STEP;
+
 /// What has a scale.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Unit {
@@ -25,23 +28,22 @@ pub(super) struct Piece<'a> {
     /// What `factors` has the scales and zero points of.
     pub unit: Unit,
     /// The codes of the least and of the greatest magnitude of the scales.
-    magnitudes: [u32; 2],
+    pub magnitudes: [u32; 2],
 }
 
 impl<'a> Piece<'a> {
     /// A piece of `elements` elements from element `at` on, which begins a granule. Scales are multiplied by `factor`.
-    /// Blocks of `long` elements or more are units. `None` if a scale is not finite: then products can be NaN whose elements
-    /// are not.
+    /// `None` if a scale is not finite: then products can be NaN whose elements are not.
     pub(super) fn new<L: Lanes>(
         l: L,
         scales: &Scales<'_>,
         rows: &'a Rows,
-        (long, factor): (usize, f32),
+        factor: f32,
         [at, elements]: [usize; 2],
         factors: &'a mut RegisterFactors,
     ) -> Option<Self> {
         let unit = match rows.begin_at_multiples_of(STEP) {
-            true if rows.block >= long => Unit::Block,
+            true if rows.block >= LONG => Unit::Block,
             true => Unit::Step,
             false => Unit::Granule,
         };
@@ -49,6 +51,7 @@ impl<'a> Piece<'a> {
         l.run(
             #[inline(always)]
             || {
+                // The elements of a unit, and the units of a block.
                 let (size, each) =
                     if unit == Unit::Block { (rows.block, 1) } else { (GRANULE, rows.block.div_ceil(GRANULE)) };
                 let mut done = 0;
@@ -88,29 +91,24 @@ impl<'a> Piece<'a> {
         (magnitudes[1] < F32_INFINITY).then_some(Self { rows, at, factors, unit, magnitudes })
     }
 
-    /// The codes of the least and of the greatest magnitude of the scales.
-    pub(super) fn magnitudes(&self) -> [u32; 2] {
-        self.magnitudes
-    }
-
     #[inline(always)]
     pub(super) fn scales_are_between(&self, [least, most]: [f32; 2]) -> bool {
         least.to_bits() <= self.magnitudes[0] && self.magnitudes[1] <= most.to_bits()
     }
 
-    /// The number of blocks that begin before element `at` of the piece, the first one included, less one.
+    /// The number of the block that has element `at` of the piece, counted from the piece's first block.
     pub(super) fn block(&self, at: usize) -> usize {
         let count = |segment: Segment| (segment.before + segment.elements).div_ceil(self.rows.block);
         self.rows.segments(self.at, at + 1).map(count).sum::<usize>() - 1
     }
 
-    /// The scale and the zero point of a block.
+    /// The scale and the zero point of the block of this number.
     #[inline(always)]
     pub(super) fn of_block(&self, block: usize) -> [f32; 2] {
         [self.factors[0][block], self.factors[1][block]]
     }
 
-    /// The scales and the zero points of the granules of each step, from element `at` of the piece on.
+    /// The scales and the zero points of the two granules of each step, from element `at` of the piece on.
     #[inline(always)]
     pub(super) fn of_granules(&self, at: usize) -> [&[[f32; 2]]; 2] {
         let [scales, zero_points] = self.factors;
@@ -118,7 +116,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Writes each of `values` to `each` granules, the first one to `before` fewer.
+/// Writes each of `values` to `each` units, the first one to `before` fewer.
 #[inline(always)]
 fn spread<T: Copy>(granules: &mut [f32], values: &[T], before: usize, each: usize, made: impl Fn(T) -> f32 + Copy) {
     let first = if before == 0 { 0 } else { granules.len().min(each - before) };

@@ -30,10 +30,10 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     #[inline(always)]
     fn repeat<const JOINS: bool, const PAST_CACHES: bool>(&self, whole: Whole<'_>, destination: &mut [u8]) {
         let &Self { l, decode } = self;
-        let parts = Parts::<L, D, HAS_ZERO_POINTS, TO, PAST_CACHES> { l, decode, whole };
+        let codes = Codes::<L, D, HAS_ZERO_POINTS, TO, PAST_CACHES> { l, decode, whole };
         match JOINS {
-            true => l.write_joined::<TO, PAST_CACHES>(parts, destination),
-            false => write_each::<_, TO>(l, parts, destination),
+            true => l.write_joined::<TO, PAST_CACHES>(codes, destination),
+            false => write_each::<_, TO>(l, codes, destination),
         }
     }
 
@@ -59,10 +59,6 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
 impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize> Loop
     for Steps<L, D, HAS_ZERO_POINTS, TO>
 {
-    fn long(&self) -> usize {
-        D::LONG
-    }
-
     fn convert(&self, piece: &Piece<'_>, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
         let steps = destination.len() / Self::WRITTEN;
         let (source, last) = source.split_at(steps * Self::READ);
@@ -96,22 +92,22 @@ struct Whole<'a> {
     source: &'a [u8],
 }
 
-struct Parts<'a, L, D, const HAS_ZERO_POINTS: bool, const TO: usize, const PAST_CACHES: bool> {
+/// Makes the codes of whole steps, and prefetches their source if `PAST_CACHES`.
+struct Codes<'a, L, D, const HAS_ZERO_POINTS: bool, const TO: usize, const PAST_CACHES: bool> {
     l: L,
     decode: D,
     whole: Whole<'a>,
 }
 
 impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize, const PAST_CACHES: bool> Make<L>
-    for Parts<'_, L, D, HAS_ZERO_POINTS, TO, PAST_CACHES>
+    for Codes<'_, L, D, HAS_ZERO_POINTS, TO, PAST_CACHES>
 {
     #[inline(always)]
     fn make(self, mut put: impl FnMut(L::Codes)) {
-        type Of<L, D, const HAS_ZERO_POINTS: bool, const TO: usize> = Steps<L, D, HAS_ZERO_POINTS, TO>;
         // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
         let Self { l, decode, whole: Whole { piece, first, mut source } } = self;
         let ahead = if PAST_CACHES { fill_order().ahead } else { 0 };
-        let read = Of::<L, D, HAS_ZERO_POINTS, TO>::READ;
+        let read = Steps::<L, D, HAS_ZERO_POINTS, TO>::READ;
         let numbers = decode.numbers::<TO>(piece);
         if piece.unit != Unit::Block {
             let [scales, zero_points] = piece.of_granules(first);
@@ -132,7 +128,7 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
                         prefetch(source, ahead);
                     }
                     let factors = [l.granules(D::PAIRS, scales), l.granules(D::PAIRS, zero_points)];
-                    put(Of::<L, D, HAS_ZERO_POINTS, TO>::codes(l, decode, factors, source));
+                    put(Steps::<L, D, HAS_ZERO_POINTS, TO>::codes(l, decode, factors, source));
                 }
             }
             return;
@@ -158,7 +154,7 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
                         if PAST_CACHES {
                             prefetch(source, ahead);
                         }
-                        put(Of::<L, D, HAS_ZERO_POINTS, TO>::codes(l, decode, factors, source));
+                        put(Steps::<L, D, HAS_ZERO_POINTS, TO>::codes(l, decode, factors, source));
                     }
                 }
                 (source, left, block, in_block) = (rest, left - elements, block + 1, piece.rows.block);
@@ -169,7 +165,7 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
 
 /// Writes codes where they lie.
 #[inline(always)]
-pub(super) fn write_each<L: ProductLanes, const TO: usize>(l: L, codes: impl Make<L>, destination: &mut [u8]) {
+fn write_each<L: ProductLanes, const TO: usize>(l: L, codes: impl Make<L>, destination: &mut [u8]) {
     let mut steps = destination.chunks_exact_mut(STEP * if TO == F32 { 4 } else { 2 });
     codes.make(
         #[inline(always)]
