@@ -109,14 +109,19 @@ def place(ours: Ours, tile: Path, pair: Pair, count: int, threads: int) -> None:
     ours.ask("to", pair[1].name, threads)
 
 
-def asked(ours: Ours, what: str) -> Callable[[], float]:
+def asked(ours: Ours, what: str, region: float = REGION) -> Callable[[], float]:
     """Times it, repeated often enough for the clock."""
-    first = max(ours.seconds(what), ours.seconds(what))
-    if first < REGION / 20:
-        # Most of it may be the time in which a thread of the pool wakes up.
-        first = ours.seconds(what, 1000)
-    times = min(int(REGION / max(first, 1e-9)) + 1, 100_000)
+    times = repetitions(lambda times: ours.seconds(what, times), region)
     return lambda: ours.seconds(what, times)
+
+
+def repetitions(seconds: Callable[[int], float], region: float = REGION) -> int:
+    """How many repetitions take so many seconds, by what gives the seconds of one repetition of that many."""
+    first = max(seconds(1), seconds(1))
+    if first < region / 20:
+        # Most of it may be the time in which a thread of the pool wakes up, or in which caches fill.
+        first = seconds(1000)
+    return min(int(region / max(first, 1e-9)) + 1, 100_000)
 
 
 def take_turns(ways: dict[str, Callable[[], float]], pair: Pair, count: int) -> list[dict]:

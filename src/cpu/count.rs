@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::code_cast::CodeCast;
-use super::codes::F32_SIGN;
+use super::codes::{F32_INFINITY, F32_SIGN};
 use super::isa::{Baseline, Instructions, Isa};
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::unpack_bytes;
@@ -11,6 +11,16 @@ use crate::types::loss::{CodeRange, LossCounts, LostCodes, LostResults, Others, 
 
 /// The number of codes of fewer than 8 bits that are unpacked and counted at a time.
 const BLOCK: usize = 1024;
+
+/// What is known of the losses of numbers before they are counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Losses {
+    /// There are none.
+    None,
+    /// The results tell them, if the finite magnitudes of the numbers are 0 or from the first to the second.
+    InResults([f32; 2]),
+    Unknown,
+}
 
 /// Counts the losses of one cast, chunk by chunk.
 pub(crate) struct LossCounter {
@@ -39,10 +49,52 @@ impl LossCounter {
         self.lost.iter().any(|(lost, _)| lost.codes.contains(code))
     }
 
-    /// Whether no number is counted whose magnitude is 0 or from `least` to `most`. The source is FLOAT.
-    pub(crate) fn keeps(&self, [least, most]: [f32; 2]) -> bool {
-        let apart = |codes: &CodeRange| codes.last < least.to_bits().into() || u64::from(most.to_bits()) < codes.first;
-        self.lost.iter().all(|(lost, _)| lost.codes.mask == (!F32_SIGN).into() && apart(&lost.codes))
+    /// What is known of the losses among numbers whose finite magnitudes are 0 or from `least` to `most`. The source is FLOAT,
+    /// and `least` is not 0.
+    pub(crate) fn losses_of(&self, magnitudes: [f32; 2]) -> Losses {
+        if self.kinds_between(magnitudes).next().is_none() {
+            return Losses::None;
+        }
+        let tells = |(_, results): &(LostCodes, Option<LostResults>)| match results {
+            Some(LostResults { others: Others::None, .. }) => true,
+            Some(LostResults { others: Others::One(CodeRange { first: other, .. }), .. }) => {
+                [0, F32_INFINITY].map(u64::from).contains(other)
+            }
+            _ => false,
+        };
+        match magnitudes[1].is_finite() && self.kinds_between(magnitudes).all(tells) {
+            true => Losses::InResults(magnitudes),
+            false => Losses::Unknown,
+        }
+    }
+
+    /// The losses of numbers from their results. Their magnitudes are 0, those of [`Losses::InResults`] or NaN.
+    pub(crate) fn count_results(
+        &self,
+        magnitudes: [f32; 2],
+        results: &[u8],
+        count_zeros: impl Fn() -> u64,
+    ) -> LossCounts {
+        let mut counts = LossCounts::default();
+        for (lost, of_results) in self.kinds_between(magnitudes) {
+            let Some(LostResults { codes, others }) = of_results else { continue };
+            let count = count_codes(self.isa, results, self.bits[1], codes);
+            let is_zero = matches!(others, Others::One(CodeRange { first: 0, .. }));
+            let zeros = if is_zero && count > 0 { count_zeros() } else { 0 };
+            counts.add(lost.loss, count - zeros);
+        }
+        counts
+    }
+
+    /// What numbers of these magnitudes, 0 or infinite numbers can lose.
+    fn kinds_between(&self, [least, most]: [f32; 2]) -> impl Iterator<Item = &(LostCodes, Option<LostResults>)> {
+        let [least, most] = [least, most].map(|number| u64::from(number.to_bits()));
+        let is_apart = move |codes: &CodeRange| {
+            let special = [0, F32_INFINITY].map(u64::from);
+            let has_special = special.iter().any(|code| codes.contains(*code));
+            codes.mask == (!F32_SIGN).into() && !has_special && (codes.last < least || most < codes.first)
+        };
+        self.lost.iter().filter(move |(lost, _)| !is_apart(&lost.codes))
     }
 
     /// The losses of `elements` codes.

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use super::bytes_of;
 use super::code_cast::{CodeBits, CodeCast};
 use super::convert::{CHUNK, convert_by};
-use super::count::LossCounter;
+use super::count::{LossCounter, Losses};
 use super::isa::Isa;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
@@ -28,7 +28,7 @@ use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::{CastFault, Error};
 use crate::types::layout::CodeLayout;
-use crate::types::loss::LossCounts;
+use crate::types::loss::{CodeRange, Loss, LossCounts, LostCodes};
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
 use pieces::{Pieces, RegisterFactors};
@@ -115,7 +115,7 @@ pub fn cast_scaled_codes_counted(
     destination: &mut [u8],
 ) -> Result<LossCounts, Error> {
     let scaled = ScaledCast::new(spec, scales, layouts, [source.len(), destination.len()])?;
-    let counted = Counted::new(&scaled, Isa::best());
+    let counted = Counted::new(&scaled, scales, Isa::best());
     scaled.convert(Isa::best(), scales, source, destination, Some(&counted));
     Ok(counted.lost.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
@@ -124,23 +124,49 @@ pub fn cast_scaled_codes_counted(
 struct Counted {
     counter: LossCounter,
     /// The least and the greatest magnitude of finite elements, 0 apart, after a zero point is subtracted.
-    elements: [f32; 2],
+    magnitudes: [f32; 2],
+    /// Counts elements whose products are 0. `None` if zero points make others 0, or if an element can be infinite.
+    zeros: Option<LossCounter>,
     lost: Mutex<LossCounts>,
 }
 
 impl Counted {
-    fn new(cast: &ScaledCast, isa: Isa) -> Self {
+    fn new(cast: &ScaledCast, scales: &Scales<'_>, isa: Isa) -> Self {
+        let from = cast.decode.conversion.from;
+        let has_zero_points = !scales.zero_points.is_empty() && !matches!(from.kind(), Kind::Float(_));
+        let zeros = zeros(from).filter(|_| !has_zero_points).map(|codes| {
+            let lost = LostCodes { loss: Loss::Zero, codes };
+            LossCounter::of(vec![lost], &cast.decode, isa)
+        });
         let counter = LossCounter::new(&cast.encode, isa);
-        Self { counter, elements: magnitudes(cast.decode.conversion.from), lost: Mutex::default() }
+        Self { counter, magnitudes: magnitudes(from), zeros, lost: Mutex::default() }
     }
 
-    /// Whether nothing is lost of products with scales of these magnitudes.
-    fn keeps(&self, scales: [f32; 2]) -> bool {
-        self.counter.keeps([0, 1].map(|i| self.elements[i] * scales[i]))
+    /// What is known of the losses of products with scales of these magnitudes.
+    fn losses_of(&self, scales: [f32; 2]) -> Losses {
+        let products = [0, 1].map(|i| self.magnitudes[i] * scales[i]);
+        // A product of 0 may have an element that is not 0.
+        if products[0] == 0.0 {
+            return Losses::Unknown;
+        }
+        match self.counter.losses_of(products) {
+            Losses::InResults(_) if self.zeros.is_none() => Losses::Unknown,
+            losses => losses,
+        }
     }
 
-    fn add(&self, numbers: &[u8], destination: &[u8]) {
-        let counts = self.counter.count_cast(numbers, destination);
+    /// Adds the losses of products by their results. `magnitudes` are those of [`Losses::InResults`].
+    fn add_results(&self, magnitudes: [f32; 2], elements: usize, source: &[u8], results: &[u8]) {
+        let Some(zeros) = &self.zeros else { return };
+        self.add(self.counter.count_results(magnitudes, results, || zeros.count(source, elements).total()));
+    }
+
+    /// Adds the losses of products.
+    fn add_products(&self, products: &[u8], results: &[u8]) {
+        self.add(self.counter.count_cast(products, results));
+    }
+
+    fn add(&self, counts: LossCounts) {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
     }
 }
@@ -233,17 +259,18 @@ impl ScaledCast {
 
 /// A loop that decodes, multiplies and encodes in registers.
 trait ProductLoop: Send + Sync {
-    /// Casts elements from `at` on, which begin a granule. False if a scale gives NaN, or if not `keeps`, which gets the
-    /// least and the greatest magnitude of the scales: then this loop does not serve.
+    /// Casts elements from `at` on, which begin a granule, and returns what `losses_of` says to the least and the greatest
+    /// magnitude of the scales. If that is unknown, or if a scale gives NaN, this loop does not serve: then nothing is
+    /// written, and the answer is [`Losses::Unknown`].
     fn convert(
         &self,
         pieces: &Pieces<'_>,
         factors: &mut RegisterFactors,
-        keeps: &dyn Fn([f32; 2]) -> bool,
+        losses_of: &dyn Fn([f32; 2]) -> Losses,
         at: usize,
         source: &[u8],
         destination: &mut [u8],
-    ) -> bool;
+    ) -> Losses;
 }
 
 /// The loop in registers of a cast to FLOAT and one from FLOAT; `None` if there is none.
@@ -274,6 +301,19 @@ fn magnitudes(from: ElementType) -> [f32; 2] {
         Kind::Float(format) => [power(1 - (format.bias + format.man_bits) as i32), power(format.max_exponent() + 1)],
         _ => [1.0, power(from.code_bits() as i32)],
     }
+}
+
+/// The codes of 0. `None` for types with infinite numbers, and without 0.
+fn zeros(from: ElementType) -> Option<CodeRange> {
+    let mask = match from.kind() {
+        Kind::Float(format) => match format.specials {
+            Specials::Ieee | Specials::Scale => return None,
+            Specials::TopCodeNan | Specials::Finite => format.magnitude_mask(),
+            Specials::NegativeZeroNan => format.sign_code() | format.magnitude_mask(),
+        },
+        _ => u64::MAX >> (64 - from.code_bits()),
+    };
+    Some(CodeRange { mask, first: 0, last: 0 })
 }
 
 /// The zero points that elements of a type can have; `None` for types that cannot be scaled.

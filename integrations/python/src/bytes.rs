@@ -1,8 +1,7 @@
 //! The memory of arrays as bytes.
 
 use numpy::prelude::*;
-use numpy::{PyArrayDescr, PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray};
-use pyo3::intern;
+use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::error::cast_error;
@@ -19,13 +18,12 @@ macro_rules! bytes {
         impl<'py> Source<'py> {
             pub fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
                 let busy = |error: numpy::BorrowError| cast_error(array.py(), format!("the source: {error}"));
-                let array = viewed(array)?;
                 let dtype = array.dtype();
                 match (dtype.kind(), dtype.itemsize()) {
                     $(($kind, $size) => {
                         Ok(Self::$Variant(array.cast::<PyArrayDyn<$type>>()?.try_readonly().map_err(busy)?))
                     })*
-                    _ => unreachable!("`viewed` leaves no other dtypes"),
+                    _ => Ok(Self::U8(as_u8(array)?.try_readonly().map_err(busy)?)),
                 }
             }
 
@@ -37,13 +35,12 @@ macro_rules! bytes {
         impl<'py> Destination<'py> {
             pub fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
                 let busy = |error: numpy::BorrowError| cast_error(array.py(), format!("out: {error}"));
-                let array = viewed(array)?;
                 let dtype = array.dtype();
                 match (dtype.kind(), dtype.itemsize()) {
                     $(($kind, $size) => {
                         Ok(Self::$Variant(array.cast::<PyArrayDyn<$type>>()?.try_readwrite().map_err(busy)?))
                     })*
-                    _ => unreachable!("`viewed` leaves no other dtypes"),
+                    _ => Ok(Self::U8(as_u8(array)?.try_readwrite().map_err(busy)?)),
                 }
             }
 
@@ -69,14 +66,17 @@ bytes! {
     F64 f64, b'f' 8;
 }
 
-/// An array of a dtype that Rust knows. BOOL and the other types of ml_dtypes are viewed as unsigned integers.
-fn viewed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
+/// An array whose bytes are read as those of unsigned integers, if each element has one byte and Rust does not know its dtype:
+/// BOOL, and types of ml_dtypes. A view by numpy (`array.view`) would take longer than a small cast.
+fn as_u8<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
     let dtype = array.dtype();
-    let py = array.py();
-    let unsigned: Bound<'py, PyArrayDescr> = match (dtype.kind(), dtype.itemsize()) {
-        (b'u' | b'i', 1 | 2 | 4 | 8) | (b'f', 2 | 4 | 8) | (b'V', 2) => return Ok(array.clone()),
-        (_, 1) => numpy::dtype::<u8>(py),
-        _ => return Err(cast_error(py, format!("the dtype {dtype} is no element type of ONNX"))),
-    };
-    Ok(array.call_method1(intern!(py, "view"), (unsigned,))?.cast_into()?)
+    if dtype.itemsize() != 1 || dtype.has_object() {
+        return Err(cast_error(array.py(), format!("the dtype {dtype} is no element type of ONNX")));
+    }
+    // SAFETY: `PyArrayDyn<u8>` is the same object; its type says how elements are read and written, and the number of axes
+    // is found at run time. Each element has one byte, and every byte is a `u8`. Whatever `u8` is written is a valid element:
+    // BOOL gets 0 or 1, which are the results of casts to it, and the other types are numbers without an invalid code.
+    #[allow(unsafe_code, reason = "the only way to read a dtype that Rust does not know without a call of numpy")]
+    let array = unsafe { array.cast_unchecked::<PyArrayDyn<u8>>() };
+    Ok(array.clone())
 }

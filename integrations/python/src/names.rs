@@ -26,6 +26,11 @@ fn remembered(py: Python<'_>) -> &Bound<'_, PyDict> {
 /// `to` means none.
 pub fn element_type(to: &Bound<'_, PyAny>) -> PyResult<ElementType> {
     let py = to.py();
+    if let Ok(dtype) = to.cast::<PyArrayDescr>()
+        && let Some(element_type) = types::element_type_of_same(dtype)?
+    {
+        return Ok(element_type);
+    }
     // Numbers are not remembered: `1 == 1.0 == True`, and these mean different things.
     let is_remembered = to.is_exact_instance_of::<PyString>() || to.is_instance_of::<PyType>();
     let is_remembered = is_remembered || to.is_instance_of::<PyArrayDescr>();

@@ -5,6 +5,7 @@ use super::scales::{Rows, Scales};
 use super::{Counted, ProductLoop};
 use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeBits;
+use crate::cpu::count::Losses;
 use crate::cpu::isa::Isa;
 
 /// The elements that are scaled at a time: few enough for the first-level cache, and a multiple of all groups.
@@ -51,11 +52,22 @@ impl Pieces<'_> {
         destination: &mut [u8],
     ) {
         let mut factors: RegisterFactors = [[0.0; _]; 2];
-        let keeps = |scales| self.counted.is_none_or(|counted| counted.keeps(scales));
+        let losses_of = |scales| self.counted.map_or(Losses::None, |counted| counted.losses_of(scales));
         let [read, written] = self.bits.bytes(REGISTER_PIECE);
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            if !products.convert(self, &mut factors, &keeps, at, source, destination) {
-                self.convert(at, source, destination);
+            match products.convert(self, &mut factors, &losses_of, at, source, destination) {
+                Losses::None => {}
+                Losses::InResults(magnitudes) => {
+                    if let Some(counted) = self.counted {
+                        counted.add_results(
+                            magnitudes,
+                            source.len() * 8 / self.bits.0[0] as usize,
+                            source,
+                            destination,
+                        );
+                    }
+                }
+                Losses::Unknown => self.convert(at, source, destination),
             }
             at += REGISTER_PIECE;
         }
@@ -77,7 +89,7 @@ impl Pieces<'_> {
                     if self.past_caches { self.encode.convert_past_caches(numbers, destination) } else { [0, 0] };
                 self.encode.convert(&numbers[read..], &mut destination[written..]);
                 if let Some(counted) = self.counted {
-                    counted.add(numbers, destination);
+                    counted.add_products(numbers, destination);
                 }
             }
             at += elements;

@@ -13,6 +13,7 @@ use super::pieces::{GRANULE, Pieces, RegisterFactors};
 use super::scales::{Rows, Scales};
 use crate::cpu::code_cast::{CodeBits, CodeCast};
 use crate::cpu::codes::F32_NAN;
+use crate::cpu::count::Losses;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::non_temporal::Fence;
 use crate::cpu::sink::convert_to_f16::ConvertToF16;
@@ -152,17 +153,21 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
         &self,
         pieces: &Pieces<'_>,
         factors: &mut RegisterFactors,
-        keeps: &dyn Fn([f32; 2]) -> bool,
+        losses_of: &dyn Fn([f32; 2]) -> Losses,
         at: usize,
         source: &[u8],
         destination: &mut [u8],
-    ) -> bool {
+    ) -> Losses {
         let elements = destination.len() * 8 / self.bits.0[1] as usize;
         let piece = Piece::new(self.l, pieces.scales, &pieces.rows, self.factor, [at, elements], factors);
-        let magnitudes = |piece: &Piece<'_>| piece.magnitudes.map(|code| f32::from_bits(code) / self.factor);
-        let Some(piece) = piece.filter(|piece| keeps(magnitudes(piece))) else { return false };
-        self.convert_piece(&piece, source, destination, pieces.past_caches);
-        true
+        let Some(piece) = piece else { return Losses::Unknown };
+        let losses = losses_of(piece.magnitudes.map(|code| f32::from_bits(code) / self.factor));
+        // Results that are counted are read again.
+        let past_caches = pieces.past_caches && losses == Losses::None;
+        if losses != Losses::Unknown {
+            self.convert_piece(&piece, source, destination, past_caches);
+        }
+        losses
     }
 }
 

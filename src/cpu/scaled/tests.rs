@@ -248,7 +248,7 @@ fn counted_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8]) -> 
     let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
     let mut destination = vec![0xa5; bytes];
     let scaled = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), bytes]).unwrap();
-    let counted = Counted::new(&scaled, isa);
+    let counted = Counted::new(&scaled, scales, isa);
     scaled.convert(isa, scales, source, &mut destination, Some(&counted));
     (destination, counted.lost.into_inner().unwrap())
 }
@@ -283,11 +283,15 @@ fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
                 (0..from.packed_bytes(elements as u64).unwrap()).map(|_| random.next() as u8).collect();
             for to in [ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16] {
                 let any = random.one_in(3);
+                // Most products are numbers of FLOAT16, or many become 0, subnormal or infinite.
+                let exponents = if random.one_in(2) { 0x74..0x84 } else { 0x60..0x98 };
                 let values: Vec<f32> = (0..blocks(shape, block))
                     .map(|_| match any && random.one_in(20) {
                         true => random_scale(&mut random),
-                        // Most products are numbers of FLOAT16.
-                        false => f32::from_bits(0x3a00_0000 + random.next() as u32 % 0x0800_0000),
+                        false => {
+                            let exponent = exponents.start + random.next() as u32 % exponents.len() as u32;
+                            f32::from_bits(exponent << 23 | random.next() as u32 >> 9)
+                        }
                     })
                     .collect();
                 let points = random_zero_points(&mut random, from, values.len());
@@ -314,6 +318,36 @@ fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
             }
         }
     }
+}
+
+/// Losses that the results tell do not need the products.
+#[test]
+fn results_tell_common_losses() {
+    use ElementType::{BFLOAT16, FLOAT16, INT8, UINT4};
+    let known = |from, to, scale: f32, zero_points: &[i32]| {
+        let values = [scale; 2];
+        let mut scales = Scales::new(&[64], &[32], &values).unwrap();
+        if !zero_points.is_empty() {
+            scales = scales.with_zero_points(zero_points).unwrap();
+        }
+        let bytes = [from, to].map(|of: ElementType| of.packed_bytes(64).unwrap() as usize);
+        let scaled = ScaledCast::new(&CastSpec::new(from, to), &scales, [CodeLayout::Packed; 2], bytes).unwrap();
+        Counted::new(&scaled, &scales, Isa::best()).losses_of([scale; 2])
+    };
+    let f8 = ElementType::FLOAT8E4M3FN;
+    assert_eq!(known(f8, BFLOAT16, 0.0021, &[]), Losses::None);
+    assert_eq!(known(f8, FLOAT16, 1.0, &[]), Losses::None);
+    // Some products become subnormal, 0 or infinite.
+    let range = |scale| Losses::InResults([scale * 2f32.powi(-9), scale * 512.0]);
+    for scale in [0.0021, 1e-6, 1000.0] {
+        assert_eq!(known(f8, FLOAT16, scale, &[]), range(scale));
+    }
+    // Elements that are not 0 may become the FLOAT 0, or ∞.
+    assert_eq!(known(f8, FLOAT16, 1e-44, &[]), Losses::Unknown);
+    assert_eq!(known(f8, FLOAT16, 1e37, &[]), Losses::Unknown);
+    // A result that is 0 can have a product or an element that is 0.
+    assert_eq!(known(UINT4, FLOAT16, 1e-8, &[8, 8]), Losses::Unknown);
+    assert_eq!(known(INT8, FLOAT16, 1e-8, &[]), Losses::InResults([1e-8, 256.0 * 1e-8]));
 }
 
 /// Every code with scales of many exponents, of which the largest and the smallest leave FLOAT's range. A tensor has one
