@@ -43,20 +43,40 @@ impl<'a> Transposed<'a> {
         let mut at = range.start;
         while at < range.end {
             let (row, column) = (at / self.columns, at % self.columns);
-            let length = (self.columns - column).min(range.end - at);
-            // The next row lies in the same bytes, unless only a part of either row is wanted.
-            let both = row.is_multiple_of(2) && column == 0 && range.end - at >= 2 * self.columns;
+            let (of_pair, left) = (2 * self.columns, range.end - at);
+            // Both rows lie in the same bytes. Several pairs are read at once: elements that are neighbours in the input
+            // belong to different rows.
+            let pairs = if row.is_multiple_of(2) && column == 0 { left / of_pair } else { 0 };
+            if pairs > 0 {
+                let (codes, rest) = output.split_at_mut((pairs * self.columns) as usize);
+                resize(&mut self.bytes, pairs * self.columns)?;
+                self.pairs.read(row / 2 * self.columns, &mut self.bytes)?;
+                let rows = codes.chunks_exact_mut(self.columns as usize);
+                for (bytes, rows) in self.bytes.chunks_exact(self.columns as usize).zip(rows) {
+                    let (even, odd) = rows.split_at_mut(self.columns as usize / 2);
+                    row_of_pairs::<0>(bytes, even);
+                    row_of_pairs::<4>(bytes, odd);
+                }
+                (output, at) = (rest, at + pairs * of_pair);
+                continue;
+            }
+            let length = (self.columns - column).min(left);
+            let (codes, rest) = output.split_at_mut(length as usize / 2);
             resize(&mut self.bytes, length)?;
             self.pairs.read(row / 2 * self.columns + column, &mut self.bytes)?;
-            for row in row..row + 1 + u64::from(both) {
-                let shift = row % 2 * 4;
-                let (codes, rest) = output.split_at_mut(length as usize / 2);
-                for (code, pair) in codes.iter_mut().zip(self.bytes.as_chunks::<2>().0) {
-                    *code = pair[0] >> shift & 0xf | (pair[1] >> shift & 0xf) << 4;
-                }
-                (output, at) = (rest, at + length);
+            match row % 2 {
+                0 => row_of_pairs::<0>(&self.bytes, codes),
+                _ => row_of_pairs::<4>(&self.bytes, codes),
             }
+            (output, at) = (rest, at + length);
         }
         Ok(())
+    }
+}
+
+/// Packs the codes of a row: those that begin at bit `SHIFT` of each byte of `bytes`.
+fn row_of_pairs<const SHIFT: u32>(bytes: &[u8], codes: &mut [u8]) {
+    for (code, pair) in codes.iter_mut().zip(bytes.as_chunks::<2>().0) {
+        *code = pair[0] >> SHIFT & 0xf | (pair[1] >> SHIFT & 0xf) << 4;
     }
 }

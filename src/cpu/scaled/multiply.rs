@@ -45,6 +45,21 @@ impl Factors {
                 for segment in rows.segments(at, numbers.len()) {
                     let (mut index, mut in_block) = (segment.scale, rows.block - segment.before);
                     let end_of_row = done + segment.elements;
+                    if rows.block == 1 {
+                        let range = segment.scale..segment.scale + segment.elements;
+                        let of_row = &scales.values[range.clone()];
+                        for &scale in of_row {
+                            has_special |= is_special(scale);
+                        }
+                        self.scales[done..end_of_row].copy_from_slice(of_row);
+                        if has_zero_points {
+                            let points = &mut self.zero_points[done..end_of_row];
+                            for (to, &from) in points.iter_mut().zip(&scales.zero_points[range]) {
+                                *to = from as f32;
+                            }
+                        }
+                        done = end_of_row;
+                    }
                     while done < end_of_row {
                         let end = done + in_block.min(end_of_row - done);
                         let scale = scales.values[index];
