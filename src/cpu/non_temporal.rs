@@ -23,6 +23,12 @@ impl Line {
     pub(super) const ZERO: Self = Self([0; LINE]);
 }
 
+/// An aligned half of a cache line: a vector of AVX2.
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
+#[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C, align(32))]
+pub(crate) struct HalfLine(pub [u8; LINE / 2]);
+
 /// Whether loops have non-temporal stores on this target.
 pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 
@@ -190,6 +196,18 @@ pub(super) fn store_halves(_: X86V3, lines: &[Line], destination: &mut [Line]) {
     }
 }
 
+/// Copies a vector to half a line.
+#[cfg(all(feature = "cpu-simd", target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code, reason = "no safe function stores past the caches")]
+#[inline(always)]
+pub(super) fn store_half(_: X86V3, half: [u8; LINE / 2], place: &mut HalfLine) {
+    use std::arch::x86_64::{__m256i, _mm256_stream_si256};
+
+    let (half, place): (__m256i, &mut __m256i) = (zerocopy::transmute!(half), zerocopy::transmute_mut!(place));
+    // SAFETY: as in `store_halves`.
+    unsafe { _mm256_stream_si256(place, half) };
+}
+
 /// Copies `lines` to `destination`, a line at a time.
 #[cfg(all(feature = "cpu-simd", target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
@@ -247,6 +265,11 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", all(target_arch = "x86_64", miri))))]
 pub(super) fn store_halves(_: X86V3, lines: &[Line], destination: &mut [Line]) {
     store(lines, destination);
+}
+
+#[cfg(all(feature = "cpu-simd", any(target_arch = "x86", all(target_arch = "x86_64", miri))))]
+pub(super) fn store_half(_: X86V3, half: [u8; LINE / 2], place: &mut HalfLine) {
+    place.0 = half;
 }
 
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", all(target_arch = "x86_64", miri))))]

@@ -4,7 +4,6 @@
 mod avx2;
 mod avx512;
 mod decode;
-mod past_caches;
 mod piece;
 mod steps;
 
@@ -21,7 +20,6 @@ use crate::cpu::sink::{RoundToBytes, Rounding};
 use crate::types::conversion::Encode;
 use crate::types::element::Kind;
 use decode::{Decode, Float8, Int8, Nibbles};
-use past_caches::BATCH;
 use piece::Piece;
 use steps::{Make, Steps};
 
@@ -47,8 +45,8 @@ pub(super) trait ProductLanes: Lanes {
     type Entries: Copy;
     /// Whether codes of 32 bits can be looked up.
     const LOOKS_UP_F32: bool;
-    /// Whether [`write_joined`](Self::write_joined) stores past the caches.
-    const STORES_PAST_CACHES: bool;
+    /// Whether [`joins`](Self::joins) can be true if results are not stored past the caches.
+    const JOINS_IN_CACHES: bool;
 
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> Self::Numbers;
     /// The numbers of packed codes, in pairs.
@@ -77,9 +75,9 @@ pub(super) trait ProductLanes: Lanes {
     fn write_joined<const TO: usize, const PAST_CACHES: bool>(self, codes: impl Make<Self>, destination: &mut [u8]);
 }
 
-/// Casts elements of a piece, from its element `first` on.
+/// Casts the elements of a piece.
 trait Loop: Send + Sync {
-    fn convert(&self, piece: &Piece<'_>, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool);
+    fn convert(&self, piece: &Piece<'_>, source: &[u8], destination: &mut [u8], is_past_caches: bool);
 }
 
 /// The loop of a cast.
@@ -129,25 +127,6 @@ fn steps_of<L: ProductLanes + 'static, D: Decode<L> + 'static, const HAS_ZERO_PO
     })
 }
 
-impl<L: ProductLanes> Products<L> {
-    /// Casts elements whose scales are those of `piece`.
-    fn convert_piece(&self, piece: &Piece<'_>, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
-        // Nothing else sees the destination before the fence, because it is borrowed.
-        let _fence = is_past_caches.then_some(Fence);
-        if is_past_caches && !L::STORES_PAST_CACHES {
-            let batch_elements = BATCH * 8 / self.bits.0[1] as usize;
-            let [read, _] = self.bits.bytes(batch_elements);
-            past_caches::fill(self.l, destination, |batch, made| {
-                let source = &source[batch * read..];
-                let source = &source[..read.min(source.len())];
-                self.steps.convert(piece, batch * batch_elements, source, made, false);
-            });
-        } else {
-            self.steps.convert(piece, 0, source, destination, is_past_caches);
-        }
-    }
-}
-
 impl<L: ProductLanes> ProductLoop for Products<L> {
     fn convert(
         &self,
@@ -165,7 +144,9 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
         // Results that are counted are read again.
         let past_caches = pieces.past_caches && losses == Losses::None;
         if losses != Losses::Unknown {
-            self.convert_piece(&piece, source, destination, past_caches);
+            // Nothing else sees the destination before the fence, because it is borrowed.
+            let _fence = past_caches.then_some(Fence);
+            self.steps.convert(&piece, source, destination, past_caches);
         }
         losses
     }

@@ -1,6 +1,7 @@
 //! Products with AVX2. Numbers are two groups of two vectors.
 
 use bytemuck::cast;
+use zerocopy::FromBytes;
 
 use super::decode::{Float8, Nibbles};
 use super::steps::{Make, rounded_to_bf16};
@@ -9,6 +10,7 @@ use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::lanes::{Lanes, both};
+use crate::cpu::non_temporal::{HalfLine, LINE, store_half};
 use crate::cpu::pack::{array, load, read, splat_u8, splat_u16, splat_u32, twice, write};
 use crate::cpu::sink::convert_to_f16::ConvertsToF16;
 use crate::cpu::x86::{__m128i, __m256, __m256i, count};
@@ -22,7 +24,7 @@ impl ProductLanes for Avx2 {
     /// The low and the high bytes of codes of 16 bits, in both halves.
     type Entries = [__m256i; 2];
     const LOOKS_UP_F32: bool = false;
-    const STORES_PAST_CACHES: bool = false;
+    const JOINS_IN_CACHES: bool = false;
 
     #[inline(always)]
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> [Group; 2] {
@@ -166,14 +168,55 @@ impl ProductLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn joins<const TO: usize>(self, _: &[u8], _: bool) -> bool {
-        false
+    fn joins<const TO: usize>(self, destination: &[u8], is_past_caches: bool) -> bool {
+        is_past_caches && destination.as_ptr().addr().is_multiple_of(4) && destination.len() >= VECTOR
     }
 
-    fn write_joined<const TO: usize, const PAST_CACHES: bool>(self, _: impl Make<Self>, _: &mut [u8]) {
-        unreachable!("AVX2 does not join lines")
+    #[inline(always)]
+    fn write_joined<const TO: usize, const PAST_CACHES: bool>(self, codes: impl Make<Self>, destination: &mut [u8]) {
+        let address = destination.as_ptr().addr();
+        let before_halves = address.next_multiple_of(VECTOR) - address;
+        let (start, rest) = destination.split_at_mut(before_halves);
+        let (in_halves, end) = rest.split_at_mut((rest.len() - 1) / VECTOR * VECTOR);
+        let Ok(halves) = <[HalfLine]>::mut_from_bytes(in_halves) else { return };
+        let places: [u32; 8] = std::array::from_fn(|i| (before_halves / 4 + i) as u32);
+        let of_next = places.map(|place| if place < 8 { 0 } else { u32::MAX });
+        let (places, of_next) = (cast(places), cast(of_next));
+        // The end of a vector before its beginning.
+        let (mut halves, mut first, mut before) = (halves.iter_mut(), None, cast([0; 8]));
+        let mut put = |made| {
+            let made = self.0._mm256_permutevar8x32_epi32(made, places);
+            let joined: [u8; VECTOR] = cast(self.0._mm256_blendv_epi8(before, made, of_next));
+            before = made;
+            if first.is_none() {
+                first = Some(joined);
+            } else if let Some(place) = halves.next() {
+                match PAST_CACHES {
+                    true => store_half(self.0, joined, place),
+                    false => place.0 = joined,
+                }
+            }
+        };
+        codes.make(
+            #[inline(always)]
+            |codes| {
+                for codes in codes {
+                    put(codes[0]);
+                    if TO == F32 {
+                        put(codes[1]);
+                    }
+                }
+            },
+        );
+        if let Some(first) = first {
+            start.copy_from_slice(&first[VECTOR - before_halves..]);
+        }
+        end.copy_from_slice(&cast::<_, [u8; VECTOR]>(before)[..end.len()]);
     }
 }
+
+/// The bytes of a vector: half a line.
+const VECTOR: usize = LINE / 2;
 
 /// Restores the order of the elements after two vectors were narrowed to one.
 #[inline(always)]

@@ -20,7 +20,7 @@ impl ProductLanes for Avx512 {
     type Codes = [__m512i; 2];
     type Entries = __m512i;
     const LOOKS_UP_F32: bool = true;
-    const STORES_PAST_CACHES: bool = true;
+    const JOINS_IN_CACHES: bool = true;
 
     #[inline(always)]
     fn int8<const SIGNED: bool>(self, bytes: &[u8]) -> [__m512i; 2] {

@@ -59,22 +59,22 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
 impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize> Loop
     for Steps<L, D, HAS_ZERO_POINTS, TO>
 {
-    fn convert(&self, piece: &Piece<'_>, first: usize, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
+    fn convert(&self, piece: &Piece<'_>, source: &[u8], destination: &mut [u8], is_past_caches: bool) {
         let steps = destination.len() / Self::WRITTEN;
         let (source, last) = source.split_at(steps * Self::READ);
         let (destination, end) = destination.split_at_mut(steps * Self::WRITTEN);
         let joins = self.l.joins::<TO>(destination, is_past_caches);
-        let whole = Whole { piece, first, source };
+        let whole = Whole { piece, source };
         self.l.run(
             #[inline(always)]
             || match [joins, is_past_caches] {
                 [true, true] => self.repeat::<true, true>(whole, destination),
-                [true, false] => self.repeat::<true, false>(whole, destination),
+                [true, false] if L::JOINS_IN_CACHES => self.repeat::<true, false>(whole, destination),
                 _ => self.repeat::<false, false>(whole, destination),
             },
         );
         if !end.is_empty() {
-            self.convert_end(piece, first + steps * STEP, last, end);
+            self.convert_end(piece, steps * STEP, last, end);
         }
     }
 }
@@ -85,10 +85,9 @@ pub(in crate::cpu::scaled) trait Make<L: ProductLanes> {
     fn make(self, put: impl FnMut(L::Codes));
 }
 
-/// The source of whole steps, from element `first` of a piece on.
+/// The source of the whole steps of a piece.
 struct Whole<'a> {
     piece: &'a Piece<'a>,
-    first: usize,
     source: &'a [u8],
 }
 
@@ -105,12 +104,12 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
     #[inline(always)]
     fn make(self, mut put: impl FnMut(L::Codes)) {
         // Copies of these stay in registers. The compiler cannot exclude that a store changes what `self` borrows.
-        let Self { l, decode, whole: Whole { piece, first, mut source } } = self;
+        let Self { l, decode, whole: Whole { piece, mut source } } = self;
         let ahead = if PAST_CACHES { fill_order().ahead } else { 0 };
         let read = Steps::<L, D, HAS_ZERO_POINTS, TO>::READ;
         let numbers = decode.numbers::<TO>(piece);
         if piece.unit != Unit::Block {
-            let [scales, zero_points] = piece.of_granules(first);
+            let [scales, zero_points] = piece.of_granules(0);
             let steps = source.chunks_exact(read).zip(scales).zip(zero_points);
             if let Some(numbers) = numbers
                 && piece.unit == Unit::Step
@@ -133,8 +132,8 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
             }
             return;
         }
-        let mut block = if first > 0 { piece.block(first) } else { 0 };
-        for segment in piece.rows.segments(piece.at + first, source.len() / read * STEP) {
+        let mut block = 0;
+        for segment in piece.rows.segments(piece.at, source.len() / read * STEP) {
             let (mut in_block, mut left) = (piece.rows.block - segment.before, segment.elements);
             while left > 0 {
                 let elements = in_block.min(left);
