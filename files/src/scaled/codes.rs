@@ -77,6 +77,7 @@ impl<'a> Transposed<'a> {
 /// Packs the codes of a row: those that begin at bit `SHIFT` of each byte of `bytes`.
 fn row_of_pairs<const SHIFT: u32>(bytes: &[u8], codes: &mut [u8]) {
     for (code, pair) in codes.iter_mut().zip(bytes.as_chunks::<2>().0) {
-        *code = pair[0] >> SHIFT & 0xf | (pair[1] >> SHIFT & 0xf) << 4;
+        let pair = u16::from_le_bytes(*pair) >> SHIFT;
+        *code = (pair & 0xf | pair >> 4 & 0xf0) as u8;
     }
 }

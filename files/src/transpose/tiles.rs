@@ -8,14 +8,16 @@ const TILE: usize = 32;
 /// element has `size` bytes.
 pub(super) fn copy_row_major(source: &[u8], size: usize, axes: &[usize], first: usize, out: &mut [u8]) {
     match size {
-        1 => copy_elements::<1>(source, axes, first, out),
+        1 => for_each_tile(axes, first, out.len(), &mut |tile| copy_bytes(source, tile, out)),
         2 => copy_elements::<2>(source, axes, first, out),
         4 => copy_elements::<4>(source, axes, first, out),
         8 => copy_elements::<8>(source, axes, first, out),
         _ => {
             let count = out.len() / size;
-            for_each(axes, first, count, &mut |from, to| {
-                out[to * size..][..size].copy_from_slice(&source[from * size..][..size]);
+            for_each_tile(axes, first, count, &mut |tile| {
+                tile.for_each(|from, to| {
+                    out[to * size..][..size].copy_from_slice(&source[from * size..][..size]);
+                });
             });
         }
     }
@@ -23,11 +25,53 @@ pub(super) fn copy_row_major(source: &[u8], size: usize, axes: &[usize], first: 
 
 fn copy_elements<const SIZE: usize>(source: &[u8], axes: &[usize], first: usize, out: &mut [u8]) {
     let (source, out) = (source.as_chunks::<SIZE>().0, out.as_chunks_mut::<SIZE>().0);
-    for_each(axes, first, out.len(), &mut |from, to| out[to] = source[from]);
+    for_each_tile(axes, first, out.len(), &mut |tile| tile.for_each(|from, to| out[to] = source[from]));
 }
 
-/// Calls `copy` for each of `count` elements: with its column-major index, and with its row-major index less `first`.
-fn for_each(axes: &[usize], first: usize, count: usize, copy: &mut impl FnMut(usize, usize)) {
+/// The side of a square of bytes in registers.
+const SIDE: usize = 8;
+
+/// Copies a tile of bytes, in squares where rows follow one another in the source.
+fn copy_bytes(source: &[u8], tile: Tile<'_>, out: &mut [u8]) {
+    let Tile { rows, columns } = tile;
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return };
+    if last.0 - first.0 != rows.len() - 1 {
+        return tile.for_each(|from, to| out[to] = source[from]);
+    }
+    let (squares, rest) = columns.as_chunks::<SIDE>();
+    let (bands, last_rows) = rows.as_chunks::<SIDE>();
+    for (index, columns) in squares.iter().enumerate() {
+        for band in bands {
+            let words = columns.map(|column| word(&source[band[0].0 + column..]));
+            for (row, word) in band.iter().zip(transposed(words)) {
+                out[row.1 + index * SIDE..][..SIDE].copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+    let after = squares.len() * SIDE;
+    Tile { rows, columns: rest }.for_each(|from, to| out[to + after] = source[from]);
+    Tile { rows: last_rows, columns: &columns[..after] }.for_each(|from, to| out[to] = source[from]);
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Byte `j` of word `i` becomes byte `i` of word `j`: squares of four, two and one byte change places.
+fn transposed(mut words: [u64; SIDE]) -> [u64; SIDE] {
+    for side in [4, 2, 1] {
+        let (bits, low) = (8 * side, u64::MAX / ((1 << (8 * side)) + 1));
+        for i in (0..SIDE).filter(|i| i & side == 0) {
+            let (a, b) = (words[i], words[i + side]);
+            words[i] = a & low | (b & low) << bits;
+            words[i + side] = a >> bits & low | b & !low;
+        }
+    }
+    words
+}
+
+/// Calls `copy` for tiles that have each of `count` elements once. Places in the result are less `first`.
+fn for_each_tile(axes: &[usize], first: usize, count: usize, copy: &mut impl FnMut(Tile<'_>)) {
     let last = axes.len() - 1;
     let rest = |axis: usize| axes[axis + 1..].iter().product::<usize>();
     let mut done = 0;
@@ -52,7 +96,7 @@ fn for_each(axes: &[usize], first: usize, count: usize, copy: &mut impl FnMut(us
             step *= axes[axis];
         }
         done += block.axes[0].length * block.axes[0].out_step;
-        block.for_each(copy);
+        block.for_each_tile(copy);
     }
 }
 
@@ -72,7 +116,7 @@ struct Block {
 }
 
 impl Block {
-    fn for_each(&self, copy: &mut impl FnMut(usize, usize)) {
+    fn for_each_tile(&self, copy: &mut impl FnMut(Tile<'_>)) {
         // Where one axis is shorter than a tile, several axes together are a side of it.
         let mut start = self.axes.len();
         while start > 0 && length(&self.axes[start..]) < TILE {
@@ -83,26 +127,22 @@ impl Block {
             end += 1;
         }
         let (rows, between, columns) = (&self.axes[..end], &self.axes[end..start], &self.axes[start..]);
-        let mut tile = Tile::default();
+        let (mut rows_of, mut columns_of) = ([(0, 0); TILE], [0; TILE]);
         for index in 0..length(between) {
             let at = position(between, index);
             let (source, out) = (self.source + at.0, self.out + at.1);
             for column in (0..length(columns)).step_by(TILE) {
                 let width = TILE.min(length(columns) - column);
-                for (index, place) in tile.columns[..width].iter_mut().enumerate() {
+                for (index, place) in columns_of[..width].iter_mut().enumerate() {
                     *place = position_of_last_first(columns, column + index);
                 }
                 for row in (0..length(rows)).step_by(TILE) {
                     let height = TILE.min(length(rows) - row);
-                    for (index, place) in tile.rows[..height].iter_mut().enumerate() {
+                    for (index, place) in rows_of[..height].iter_mut().enumerate() {
                         let at = position(rows, row + index);
                         *place = (source + at.0, out + column + at.1);
                     }
-                    for &(source, out) in &tile.rows[..height] {
-                        for (index, &at) in tile.columns[..width].iter().enumerate() {
-                            copy(source + at, out + index);
-                        }
-                    }
+                    copy(Tile { rows: &rows_of[..height], columns: &columns_of[..width] });
                 }
             }
         }
@@ -110,13 +150,24 @@ impl Block {
 }
 
 /// Where the elements of a tile lie.
-#[derive(Default)]
-struct Tile {
+#[derive(Clone, Copy)]
+struct Tile<'a> {
     /// The places of the first element of each row, in the source and in the result.
-    rows: [(usize, usize); TILE],
+    rows: &'a [(usize, usize)],
     /// The distances of the columns in the source from the first element of a row. In the result, they follow one
     /// another.
-    columns: [usize; TILE],
+    columns: &'a [usize],
+}
+
+impl Tile<'_> {
+    /// Calls `copy` with the place of each element in the source and in the result.
+    fn for_each(self, mut copy: impl FnMut(usize, usize)) {
+        for &(source, out) in self.rows {
+            for (index, &at) in self.columns.iter().enumerate() {
+                copy(source + at, out + index);
+            }
+        }
+    }
 }
 
 fn length(axes: &[Axis]) -> usize {
