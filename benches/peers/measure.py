@@ -116,7 +116,7 @@ def asked(ours: Ours, what: str, region: float = REGION) -> Callable[[], float]:
 
 
 def repetitions(seconds: Callable[[int], float], region: float = REGION) -> int:
-    """How many repetitions take so many seconds, by what gives the seconds of one repetition of that many."""
+    """The number of repetitions that take the seconds `region`. `seconds(n)` gives the time of one of `n` repetitions."""
     first = max(seconds(1), seconds(1))
     if first < region / 20:
         # Most of it may be the time in which a thread of the pool wakes up, or in which caches fill.

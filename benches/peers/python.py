@@ -88,8 +88,8 @@ def in_places(folder: Path, pair: Pair, x: np.ndarray) -> dict[str, list[float]]
         with Ours() as ours:
             place(ours, folder / "source", pair, x.size, 1)
             check(ours, folder, pair, x)
-            kept.append(x.copy())
-            for name, times in take_turns(ways(ours, pair, kept[-1])).items():
+            kept.append((x.copy(), np.zeros(x.size, pair[1].dtype)))
+            for name, times in take_turns(ways(ours, pair, *kept[-1])).items():
                 seconds.setdefault(name, []).extend(times)
     return seconds
 
@@ -104,10 +104,9 @@ def check(ours: Ours, folder: Path, pair: Pair, x: np.ndarray) -> None:
         raise SystemExit(f"{pair[0].name} to {pair[1].name}: other bits in Python")
 
 
-def ways(ours: Ours, pair: Pair, x: np.ndarray) -> dict[str, Callable[[], float]]:
+def ways(ours: Ours, pair: Pair, x: np.ndarray, out: np.ndarray) -> dict[str, Callable[[], float]]:
     """What is measured, by name; each gives the seconds of one cast."""
     dtype = pair[1].dtype
-    out = np.zeros(x.size, dtype)
     cast = wgpu_cast.cast
     found = {IN_RUST[OUT]: asked(ours, IN_RUST[OUT], REGION), OUT: repeated(lambda: cast(x, dtype, out=out), False)}
     found |= {IN_RUST[NEW]: asked(ours, IN_RUST[NEW], REGION), NEW: repeated(lambda: cast(x, dtype), True)}

@@ -49,8 +49,8 @@ impl LossCounter {
         self.lost.iter().any(|(lost, _)| lost.codes.contains(code))
     }
 
-    /// What is known of the losses among numbers whose finite magnitudes are 0 or from `least` to `most`. The source is FLOAT,
-    /// and `least` is not 0.
+    /// What is known of the losses among numbers whose finite magnitudes are 0 or from `least` to `most`. The source is FLOAT, and
+    /// the destination type has NaN.
     pub(crate) fn losses_of(&self, magnitudes: [f32; 2]) -> Losses {
         if self.kinds_between(magnitudes).next().is_none() {
             return Losses::None;
@@ -77,7 +77,7 @@ impl LossCounter {
     ) -> LossCounts {
         let mut counts = LossCounts::default();
         for (lost, of_results) in self.kinds_between(magnitudes) {
-            let Some(LostResults { codes, others }) = of_results else { continue };
+            let Some(LostResults { codes, others }) = of_results else { unreachable!("the results tell each kind") };
             let count = count_codes(self.isa, results, self.bits[1], codes);
             let is_zero = matches!(others, Others::One(CodeRange { first: 0, .. }));
             let zeros = if is_zero && count > 0 { count_zeros() } else { 0 };

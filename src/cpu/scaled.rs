@@ -22,7 +22,7 @@ use super::lanes::{avx2::Avx2, avx512::Avx512};
 use super::loops::loop_of;
 use super::non_temporal;
 use crate::bits::float_env::with_default_modes;
-use crate::bits::format::Specials;
+use crate::bits::format::{FloatFormat, Specials};
 use crate::bits::threads::for_each_chunk;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
@@ -124,7 +124,7 @@ pub fn cast_scaled_codes_counted(
 struct Counted {
     counter: LossCounter,
     /// The least and the greatest magnitude of finite elements, 0 apart, after a zero point is subtracted.
-    magnitudes: [f32; 2],
+    of_elements: [f32; 2],
     /// Counts elements whose products are 0. `None` if zero points make others 0, or if an element can be infinite.
     zeros: Option<LossCounter>,
     lost: Mutex<LossCounts>,
@@ -139,25 +139,23 @@ impl Counted {
             LossCounter::of(vec![lost], &cast.decode, isa)
         });
         let counter = LossCounter::new(&cast.encode, isa);
-        Self { counter, magnitudes: magnitudes(from), zeros, lost: Mutex::default() }
+        Self { counter, of_elements: magnitudes(from), zeros, lost: Mutex::default() }
     }
 
     /// What is known of the losses of products with scales of these magnitudes.
     fn losses_of(&self, scales: [f32; 2]) -> Losses {
-        let products = [0, 1].map(|i| self.magnitudes[i] * scales[i]);
+        let products = [0, 1].map(|i| self.of_elements[i] * scales[i]);
         // A product of 0 may have an element that is not 0.
-        if products[0] == 0.0 {
-            return Losses::Unknown;
-        }
+        let knows_zeros = self.zeros.is_some() && products[0] > 0.0;
         match self.counter.losses_of(products) {
-            Losses::InResults(_) if self.zeros.is_none() => Losses::Unknown,
+            Losses::InResults(_) if !knows_zeros => Losses::Unknown,
             losses => losses,
         }
     }
 
     /// Adds the losses of products by their results. `magnitudes` are those of [`Losses::InResults`].
     fn add_results(&self, magnitudes: [f32; 2], elements: usize, source: &[u8], results: &[u8]) {
-        let Some(zeros) = &self.zeros else { return };
+        let Some(zeros) = &self.zeros else { unreachable!("then the losses are unknown") };
         self.add(self.counter.count_results(magnitudes, results, || zeros.count(source, elements).total()));
     }
 
@@ -178,7 +176,7 @@ struct ScaledCast {
     decode: CodeCast,
     /// From FLOAT to the destination type.
     encode: CodeCast,
-    /// Whether results are stored past the caches.
+    /// Whether results are stored past the caches, unless they are read again.
     past_caches: bool,
 }
 
@@ -259,7 +257,7 @@ impl ScaledCast {
 
 /// A loop that decodes, multiplies and encodes in registers.
 trait ProductLoop: Send + Sync {
-    /// Casts elements from `at` on, which begin a granule, and returns what `losses_of` says to the least and the greatest
+    /// Casts elements from `at` on, which begin a granule, and returns what `losses_of` says about the least and the greatest
     /// magnitude of the scales. If that is unknown, or if a scale gives NaN, this loop does not serve: then nothing is
     /// written, and the answer is [`Losses::Unknown`].
     fn convert(
@@ -303,14 +301,13 @@ fn magnitudes(from: ElementType) -> [f32; 2] {
     }
 }
 
-/// The codes of 0. `None` for types with infinite numbers, and without 0.
+/// The codes of 0 of a type whose elements are finite or NaN; `None` for others.
 fn zeros(from: ElementType) -> Option<CodeRange> {
     let mask = match from.kind() {
-        Kind::Float(format) => match format.specials {
-            Specials::Ieee | Specials::Scale => return None,
-            Specials::TopCodeNan | Specials::Finite => format.magnitude_mask(),
-            Specials::NegativeZeroNan => format.sign_code() | format.magnitude_mask(),
-        },
+        Kind::Float(FloatFormat { specials: Specials::Ieee | Specials::Scale, .. }) => return None,
+        // The code that would be −0 is NaN.
+        Kind::Float(format) if format.specials == Specials::NegativeZeroNan => u64::MAX,
+        Kind::Float(format) => format.magnitude_mask(),
         _ => u64::MAX >> (64 - from.code_bits()),
     };
     Some(CodeRange { mask, first: 0, last: 0 })

@@ -43,10 +43,10 @@ impl<'a> Transposed<'a> {
         let mut at = range.start;
         while at < range.end {
             let (row, column) = (at / self.columns, at % self.columns);
-            let (of_pair, left) = (2 * self.columns, range.end - at);
+            let (pair_elements, left) = (2 * self.columns, range.end - at);
             // Both rows lie in the same bytes. Several pairs are read at once: elements that are neighbours in the input
             // belong to different rows.
-            let pairs = if row.is_multiple_of(2) && column == 0 { left / of_pair } else { 0 };
+            let pairs = if row.is_multiple_of(2) && column == 0 { left / pair_elements } else { 0 };
             if pairs > 0 {
                 let (codes, rest) = output.split_at_mut((pairs * self.columns) as usize);
                 resize(&mut self.bytes, pairs * self.columns)?;
@@ -57,7 +57,7 @@ impl<'a> Transposed<'a> {
                     row_of_pairs::<0>(bytes, even);
                     row_of_pairs::<4>(bytes, odd);
                 }
-                (output, at) = (rest, at + pairs * of_pair);
+                (output, at) = (rest, at + pairs * pair_elements);
                 continue;
             }
             let length = (self.columns - column).min(left);

@@ -54,7 +54,7 @@ fn copy_bytes(source: &[u8], tile: Tile<'_>, out: &mut [u8]) {
 }
 
 fn word(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    u64::from_le_bytes(*bytes.first_chunk().expect("a column has the rows of a band"))
 }
 
 /// Byte `j` of word `i` becomes byte `i` of word `j`: squares of four, two and one byte change places.

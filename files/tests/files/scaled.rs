@@ -156,7 +156,7 @@ fn zero_points_and_second_scales() {
 #[test]
 fn transposed_matrices() {
     let mut random = Random::new(13);
-    for (rows, columns) in [(64u64, 1_500u64), (96, 2), (32, 40_000)] {
+    for (rows, columns) in [(64u64, 1_500u64), (96, 2), (32, 40_000), (256, 200), (64, 64), (1_024, 42)] {
         let (from, to, elements) = (ElementType::FLOAT4E2M1, ElementType::BFLOAT16, rows * columns);
         let input = codes(&mut random, from, elements);
         let scales: Vec<u8> = (0..elements / 32).map(|_| 100 + random.below(40) as u8).collect();

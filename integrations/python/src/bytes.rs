@@ -66,17 +66,17 @@ bytes! {
     F64 f64, b'f' 8;
 }
 
-/// An array whose bytes are read as those of unsigned integers, if each element has one byte and Rust does not know its dtype:
-/// BOOL, and types of ml_dtypes. A view by numpy (`array.view`) would take longer than a small cast.
+/// An array of BOOL or of a type of ml_dtypes, whose elements have one byte, as an array of `u8`. A view by numpy (`array.view`)
+/// would take longer than a small cast.
 fn as_u8<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
     let dtype = array.dtype();
     if dtype.itemsize() != 1 || dtype.has_object() {
         return Err(cast_error(array.py(), format!("the dtype {dtype} is no element type of ONNX")));
     }
     // SAFETY: `PyArrayDyn<u8>` is the same object; its type says how elements are read and written, and the number of axes
-    // is found at run time. Each element has one byte, and every byte is a `u8`. Whatever `u8` is written is a valid element:
-    // BOOL gets 0 or 1, which are the results of casts to it, and the other types are numbers without an invalid code.
-    #[allow(unsafe_code, reason = "the only way to read a dtype that Rust does not know without a call of numpy")]
+    // is found at run time. Each element has one byte and no reference to an object, and every byte is a `u8`. Of these dtypes,
+    // no byte is invalid for numpy.
+    #[allow(unsafe_code, reason = "numpy's crate has no safe view of a dtype that Rust does not know")]
     let array = unsafe { array.cast_unchecked::<PyArrayDyn<u8>>() };
     Ok(array.clone())
 }

@@ -27,7 +27,7 @@ fn remembered(py: Python<'_>) -> &Bound<'_, PyDict> {
 pub fn element_type(to: &Bound<'_, PyAny>) -> PyResult<ElementType> {
     let py = to.py();
     if let Ok(dtype) = to.cast::<PyArrayDescr>()
-        && let Some(element_type) = types::element_type_of_same(dtype)?
+        && let Some(element_type) = types::element_type_by_identity(dtype)?
     {
         return Ok(element_type);
     }

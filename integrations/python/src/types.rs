@@ -90,9 +90,8 @@ fn of_ml_dtypes(py: Python<'_>) -> PyResult<Option<&Dtypes>> {
     OF_ML_DTYPES.get_or_try_init(py, || read_ml_dtypes(&module)).map(Some)
 }
 
-/// The element type of a dtype that is an object of numpy or ml_dtypes itself, as nearly all are: this takes no look at what
-/// is in it. `None` for others.
-pub fn element_type_of_same(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ElementType>> {
+/// The element type of a dtype that is an object of numpy or ml_dtypes itself, as nearly all are. `None` for others.
+pub fn element_type_by_identity(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ElementType>> {
     let py = dtype.py();
     if let Some(element_type) = of_numpy(py).element_type(dtype) {
         return Ok(Some(element_type));
@@ -103,7 +102,7 @@ pub fn element_type_of_same(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<
 /// The element type that arrays of a dtype hold; `None` for other dtypes, such as those of the other byte order.
 pub fn element_type(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ElementType>> {
     let py = dtype.py();
-    if let Some(element_type) = element_type_of_same(dtype)? {
+    if let Some(element_type) = element_type_by_identity(dtype)? {
         return Ok(Some(element_type));
     }
     let found = of_numpy(py).equal_element_type(dtype);

@@ -45,6 +45,7 @@ impl Factors {
                 for segment in rows.segments(at, numbers.len()) {
                     let (mut index, mut in_block) = (segment.scale, rows.block - segment.before);
                     let end_of_row = done + segment.elements;
+                    // The scales of a row lie as its elements: blocks of a column have no vectors of equal scales.
                     if rows.block == 1 {
                         let range = segment.scale..segment.scale + segment.elements;
                         let of_row = &scales.values[range.clone()];

@@ -59,12 +59,9 @@ impl Pieces<'_> {
                 Losses::None => {}
                 Losses::InResults(magnitudes) => {
                     if let Some(counted) = self.counted {
-                        counted.add_results(
-                            magnitudes,
-                            source.len() * 8 / self.bits.0[0] as usize,
-                            source,
-                            destination,
-                        );
+                        // The last byte of the source may have bits after the last code.
+                        let elements = destination.len() * 8 / self.bits.0[1] as usize;
+                        counted.add_results(magnitudes, elements, source, destination);
                     }
                 }
                 Losses::Unknown => self.convert(at, source, destination),

@@ -145,7 +145,7 @@ impl<L: ProductLanes> ProductLoop for Products<L> {
         let past_caches = pieces.past_caches && losses == Losses::None;
         if losses != Losses::Unknown {
             // Nothing else sees the destination before the fence, because it is borrowed.
-            let _fence = past_caches.then_some(Fence);
+            let _fence = past_caches.then(|| Fence);
             self.steps.convert(&piece, source, destination, past_caches);
         }
         losses

@@ -229,18 +229,26 @@ fn empty_tensors_may_have_one_scale_or_none() {
     }
 }
 
-/// The result of a cast with non-temporal stores. It begins `offset` bytes after a line.
-fn past_caches_on(isa: Isa, spec: &CastSpec, scales: &Scales<'_>, source: &[u8], offset: usize) -> Vec<u8> {
+/// The result and the losses of a cast with non-temporal stores. It begins `offset` bytes after a line.
+fn past_caches_on(
+    isa: Isa,
+    spec: &CastSpec,
+    scales: &Scales<'_>,
+    source: &[u8],
+    offset: usize,
+    counts: bool,
+) -> (Vec<u8>, Option<LossCounts>) {
     let bytes = spec.to.packed_bytes(scales.elements().unwrap() as u64).unwrap() as usize;
     let mut memory = vec![0xa5; bytes + 2 * LINE];
     let start = memory.as_ptr().align_offset(LINE) + offset;
     let mut scaled = ScaledCast::new(spec, scales, [CodeLayout::Packed; 2], [source.len(), bytes]).unwrap();
     scaled.past_caches = true;
-    scaled.convert(isa, scales, source, &mut memory[start..start + bytes], None);
+    let counted = counts.then(|| Counted::new(&scaled, scales, isa));
+    scaled.convert(isa, scales, source, &mut memory[start..start + bytes], counted.as_ref());
     let result = memory[start..start + bytes].to_vec();
     memory.drain(start..start + bytes);
     assert!(memory.iter().all(|&byte| byte == 0xa5), "bytes beside the result");
-    result
+    (result, counted.map(|counted| counted.lost.into_inner().unwrap()))
 }
 
 /// The results and the losses of a cast on an instruction set.
@@ -306,8 +314,10 @@ fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
                     assert!(cast_on(isa, &spec, &scales, &source) == expected.0, "{}", case());
                     assert!(counted_on(isa, &spec, &scales, &source) == expected, "counted {}", case());
                     for offset in [0, random.below(LINE), random.below(LINE / 4) * 4] {
-                        let result = past_caches_on(isa, &spec, &scales, &source, offset);
-                        assert!(result == expected.0, "past the caches, {offset} after a line: {}", case());
+                        let counts = random.one_in(2);
+                        let found = past_caches_on(isa, &spec, &scales, &source, offset, counts);
+                        let expected = (expected.0.clone(), counts.then_some(expected.1));
+                        assert!(found == expected, "past the caches, {offset} after a line: {}", case());
                     }
                     let scaled =
                         ScaledCast::new(&spec, &scales, [CodeLayout::Packed; 2], [source.len(), expected.0.len()]);
@@ -315,6 +325,23 @@ fn loops_in_registers_give_the_bits_and_losses_of_portable_code() {
                     let found = product_loop(isa, &scales, &scales.rows(), [&decode, &encode]);
                     assert_eq!(found.is_some(), matches!(isa.name(), IsaName::Avx2 | IsaName::Avx512), "{}", case());
                 }
+            }
+        }
+    }
+}
+
+/// The bits after the last code are no element.
+#[test]
+fn losses_do_not_have_the_bits_after_the_last_code() {
+    for from in [ElementType::INT4, ElementType::FLOAT4E2M1] {
+        for (code, zeros) in [(0x00, 2047), (0x11, 0)] {
+            let mut source = vec![code; 1024];
+            source[1023] &= 0x0f;
+            let values = [1e-9];
+            let scales = Scales::new(&[2047], &[2047], &values).unwrap();
+            for isa in Isa::all().flatten() {
+                let (_, lost) = counted_on(isa, &CastSpec::new(from, ElementType::FLOAT16), &scales, &source);
+                assert_eq!([lost.zero, lost.total()], [2047 - zeros; 2], "{from} on {isa:?}");
             }
         }
     }
@@ -337,6 +364,7 @@ fn results_tell_common_losses() {
     let f8 = ElementType::FLOAT8E4M3FN;
     assert_eq!(known(f8, BFLOAT16, 0.0021, &[]), Losses::None);
     assert_eq!(known(f8, FLOAT16, 1.0, &[]), Losses::None);
+    assert_eq!(known(f8, ElementType::FLOAT, 0.0, &[]), Losses::None);
     // Some products become subnormal, 0 or infinite.
     let range = |scale| Losses::InResults([scale * 2f32.powi(-9), scale * 512.0]);
     for scale in [0.0021, 1e-6, 1000.0] {

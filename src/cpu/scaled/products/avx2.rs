@@ -86,18 +86,20 @@ impl ProductLanes for Avx2 {
         let int = self.0;
         let codes = self.spread_by_8(read(bytes, 0));
         let magnitudes = int._mm256_and_si256(codes, splat_u8(0x7f));
-        // The entries from 8 on are those of the least exponent. From there on, exponents are added.
-        let index = int._mm256_or_si256(magnitudes, int._mm256_min_epu8(magnitudes, splat_u8(8)));
-        let least = self.interleaved_u8(int._mm256_shuffle_epi8(low, index), int._mm256_shuffle_epi8(high, index));
-        let exponent = int._mm256_and_si256(int._mm256_subs_epu8(magnitudes, splat_u8(8)), splat_u8(0x78));
-        let exponent = self.interleaved_u8(exponent, splat_u8(0));
-        let sign = self.interleaved_u8(splat_u8(0), int._mm256_and_si256(codes, splat_u8(0x80)));
         let is_nan = int._mm256_cmpeq_epi8(magnitudes, splat_u8(0x7f));
-        let is_nan = self.interleaved_u8(is_nan, is_nan);
-        both!(|least, exponent, sign, is_nan| {
-            let products = self.xor_u16(self.add_u16(least, self.shl_u16(exponent, 4)), sign);
-            [self.select_u16(is_nan, self.or_u16(sign, splat_u16(BF16_NAN)), products); 2]
-        })
+        // The entries from 8 on are those of the least exponent. From there on, exponents are added. The entry of NaN is 0.
+        let index = int._mm256_or_si256(magnitudes, int._mm256_min_epu8(magnitudes, splat_u8(8)));
+        let index = int._mm256_or_si256(index, is_nan);
+        let least = self.interleaved_u8(int._mm256_shuffle_epi8(low, index), int._mm256_shuffle_epi8(high, index));
+        // The high and the low byte of what is added: the sign and the exponent, or NaN.
+        let exponent = int._mm256_and_si256(int._mm256_subs_epu8(magnitudes, splat_u8(8)), splat_u8(0x78));
+        let high = int._mm256_and_si256(int._mm256_srl_epi16(exponent, count(4)), splat_u8(0x07));
+        let kept = int._mm256_or_si256(is_nan, splat_u8(0x80));
+        let high = int._mm256_or_si256(high, int._mm256_and_si256(codes, kept));
+        let low = int._mm256_and_si256(int._mm256_sll_epi16(exponent, count(4)), splat_u8(0x80));
+        let low = int._mm256_or_si256(low, int._mm256_and_si256(is_nan, splat_u8(BF16_NAN as u8)));
+        let above = self.interleaved_u8(low, high);
+        both!(|least, above| [self.add_u16(least, above); 2])
     }
 
     #[inline(always)]
