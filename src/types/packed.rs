@@ -12,12 +12,18 @@ use memmap2::{Advice, MmapMut};
 #[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 32 << 20;
 
+/// The bytes of a huge page. Linux places memory of whole huge pages where one begins; other memory begins and ends with up to 511
+/// small pages, which the system provides one by one.
+#[cfg(all(target_os = "linux", not(miri)))]
+const HUGE_PAGE: usize = 2 << 20;
+
 /// Memory for the packed bytes of a new tensor.
 pub(crate) enum Memory {
     Own(Vec<u8>),
     /// In huge pages if the system has them: providing ordinary pages takes longer than filling them.
+    /// The first bytes are the tensor's.
     #[cfg(all(target_os = "linux", not(miri)))]
-    Mapped(MmapMut),
+    Mapped(MmapMut, usize),
 }
 
 impl Memory {
@@ -25,10 +31,10 @@ impl Memory {
     pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
         #[cfg(all(target_os = "linux", not(miri)))]
         if bytes >= LARGE {
-            let memory = MmapMut::map_anon(bytes).ok()?;
+            let memory = MmapMut::map_anon(bytes.checked_next_multiple_of(HUGE_PAGE)?).ok()?;
             // Systems without huge pages refuse the advice, which does no harm.
             let _ = memory.advise(Advice::HugePage);
-            return Some(Self::Mapped(memory));
+            return Some(Self::Mapped(memory, bytes));
         }
         // `vec!` gets memory that the system has already zeroed, but aborts the process if there is none. Reserving
         // fails with an error instead, so it is tried first.
@@ -46,7 +52,7 @@ impl Deref for Memory {
         match self {
             Self::Own(bytes) => bytes,
             #[cfg(all(target_os = "linux", not(miri)))]
-            Self::Mapped(bytes) => bytes,
+            Self::Mapped(memory, bytes) => &memory[..*bytes],
         }
     }
 }
@@ -56,7 +62,7 @@ impl DerefMut for Memory {
         match self {
             Self::Own(bytes) => bytes,
             #[cfg(all(target_os = "linux", not(miri)))]
-            Self::Mapped(bytes) => bytes,
+            Self::Mapped(memory, bytes) => &mut memory[..*bytes],
         }
     }
 }
@@ -66,7 +72,25 @@ impl From<Memory> for Bytes {
         match memory {
             Memory::Own(bytes) => bytes.into(),
             #[cfg(all(target_os = "linux", not(miri)))]
-            Memory::Mapped(bytes) => Self::from_owner(bytes),
+            Memory::Mapped(memory, bytes) => Self::from_owner(memory).slice(..bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bytes, Memory};
+
+    #[test]
+    fn memory_has_the_bytes_that_were_asked_for() {
+        for bytes in [0, 1, 4097, (32 << 20) - 1, 32 << 20, (32 << 20) + 1, 35 << 20] {
+            let mut memory = Memory::zeroed(bytes).unwrap();
+            assert_eq!(memory.len(), bytes);
+            memory.fill(7);
+            let made = Bytes::from(memory);
+            assert_eq!(made.len(), bytes);
+            assert!(made.iter().all(|&byte| byte == 7));
+        }
+        assert!(Memory::zeroed(usize::MAX).is_none());
     }
 }

@@ -13,7 +13,7 @@ use crate::error::loss_error;
 use crate::how::{How, options};
 use crate::names::{element_type, of_code};
 use crate::types;
-use crate::work::{self, Work};
+use crate::work::{self, MAPPED_BYTES, Work, item_size};
 
 /// Cast an array to another element type, by the rules of the ONNX operator Cast.
 ///
@@ -114,7 +114,9 @@ pub fn cast<'py>(
         if to != ElementType::STRING {
             let spec = CastSpec::new(from, to).with_options(options(py, saturate, round_mode)?);
             match out {
-                None => return cast_contiguous(array, &spec),
+                // `_memory.py` chooses where large results are.
+                None if array.len() * item_size(to) < MAPPED_BYTES => return cast_contiguous(array, &spec),
+                None => {}
                 Some(out) if cast_into(array, &spec, out)? => return Ok(out.clone()),
                 // Arrays that do not fit at once, or do not fit at all.
                 Some(_) => {}

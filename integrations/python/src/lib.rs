@@ -43,4 +43,7 @@ mod native {
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for a version")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    const MAPPED_BYTES: usize = super::work::MAPPED_BYTES;
 }

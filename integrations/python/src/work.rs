@@ -20,6 +20,9 @@ const PIECE: usize = 1 << 26;
 /// the caches, which is slower into new memory: 16 Mi FLOAT values to FLOAT16 had 6 GB/s at once, and 10 GB/s in pieces.
 const NEW_PIECE: usize = 24 << 20;
 
+/// Each new array of so many bytes gets new pages from the system, since glibc gives them back when an array is freed.
+pub const MAPPED_BYTES: usize = if cfg!(target_os = "linux") { 32 << 20 } else { usize::MAX };
+
 /// Arrays hold codes of fewer than 8 bits one in each byte, as ml_dtypes does.
 pub const LAYOUT: CodeLayout = CodeLayout::OnePerByte;
 

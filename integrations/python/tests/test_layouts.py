@@ -1,5 +1,6 @@
 """Arrays of any shape, layout and byte order, compared with astype in shape and strides and with the rules in codes."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,22 @@ def test_astype_where_the_rules_are_the_same(data: st.DataObject) -> None:
     ours = wgpu_cast.cast(x, to.dtype)
     assert (ours.shape, steps_of(ours)) == (theirs.shape, steps_of(theirs))
     np.testing.assert_array_equal(to.codes(ours), to.codes(theirs))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "K"])
+def test_large_results(order: str) -> None:
+    """They begin at a huge page where the system has such, and look like all others."""
+    codes = np.resize(np.arange(251, dtype=np.uint8), (3, 1024, 2731))
+    x = codes.transpose(1, 2, 0) if order == "K" else np.asarray(codes, order=order)  # type: ignore[call-overload]
+    got, theirs = wgpu_cast.cast(x, "float"), x.astype(np.float32)
+    assert got.nbytes > 32 << 20
+    assert (got.dtype, got.shape, got.strides, got.flags.writeable) == (theirs.dtype, theirs.shape, theirs.strides, True)
+    np.testing.assert_array_equal(got, theirs)
+    scaled = wgpu_cast.cast(x, "float", scale=np.float32(2))
+    assert scaled.shape == theirs.shape
+    np.testing.assert_array_equal(scaled, 2 * theirs)
+    if sys.platform == "linux":
+        assert got.ctypes.data % (2 << 20) == 0
 
 
 @settings(max_examples=200, deadline=None)

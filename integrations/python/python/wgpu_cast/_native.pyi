@@ -9,6 +9,7 @@ from ._losses import Losses
 from ._typing import Array, How
 
 __all__ = [
+    "MAPPED_BYTES",
     "__version__",
     "after_fork",
     "cast",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 __version__: str
+MAPPED_BYTES: int
 
 # The result is an array, or a tensor of torch for a tensor.
 @overload
