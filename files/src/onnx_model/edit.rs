@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use wgpu_cast::ElementType;
 
+use super::parameters::Parameters;
 use super::reader::{Name, Names};
 use super::rows::{PlannedTensor, Rows};
 use super::structure::{GraphId, Place, Structure, TensorId};
@@ -98,13 +99,19 @@ impl Edits {
     /// The rows of the report: initializers, then constants, then other tensors that are cast.
     pub(super) fn rows(&self, structure: &Structure) -> Rows {
         let mut rows = Rows::default();
+        let parameters = Parameters::new(structure);
         let new_type = |id: TensorId| self.tensors.get(&id).and_then(|edit| edit.to);
-        for &id in structure.graphs.iter().flat_map(|graph| &graph.initializers) {
+        let initializers = (0..)
+            .zip(&structure.graphs)
+            .flat_map(|(id, graph)| graph.initializers.iter().map(move |&tensor| (id, tensor)));
+        for (graph, id) in initializers {
             let tensor = structure.tensor(id);
+            let is_parameter = parameters.contain(graph, tensor.name);
             let (name, shape, elements) =
                 (structure.text(tensor.name).to_owned(), tensor.dims.clone(), tensor.elements);
             rows.of.insert(id, rows.tensors.len());
-            rows.tensors.push(PlannedTensor { name, shape, elements, from: tensor.element_type(), to: new_type(id) });
+            let (from, to) = (tensor.element_type(), new_type(id));
+            rows.tensors.push(PlannedTensor { name, shape, elements, from, to, is_parameter });
         }
         for (place, constant) in structure.constants() {
             let to = constant.tensor.map_or_else(|| self.replaced(place), new_type);
@@ -114,7 +121,8 @@ impl Edits {
             };
             let (name, shape) = (structure.text(constant.name).to_owned(), constant.shape.to_vec());
             let (elements, from) = (constant.elements, constant.element_type);
-            rows.tensors.push(PlannedTensor { name, shape, elements, from, to });
+            let is_parameter = parameters.contain(place.0, constant.name);
+            rows.tensors.push(PlannedTensor { name, shape, elements, from, to, is_parameter });
         }
         for (id, tensor) in &self.others {
             rows.of.insert(*id, rows.tensors.len());

@@ -144,16 +144,15 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if !args.print.json {
         note(summary.text());
     }
-    match summary.beyond_range() {
-        Some(beyond) if args.strict => {
+    for lost in [summary.beyond_range(), summary.below_range()].into_iter().flatten() {
+        if args.strict {
             writer.discard();
-            return Err(Failure::Work(format!("--strict: {beyond}; nothing was written (--stats lists all tensors)")));
+            return Err(Failure::Work(format!("--strict: {lost}; nothing was written (--stats lists all tensors)")));
         }
         // In JSON, each tensor has its losses already.
-        Some(beyond) if !args.print.json => {
-            warning(format_args!("{beyond} (--strict makes this an error, --stats lists all tensors)"));
+        if !args.print.json {
+            warning(format_args!("{lost} (--strict makes this an error, --stats lists all tensors)"));
         }
-        _ => {}
     }
     writer.name()?;
     if let Some(path) = &args.plot {

@@ -12,6 +12,7 @@ use super::dequantize::{Config, Located};
 use super::index::{Index, is_index};
 use super::inputs;
 use super::scales::Scales;
+use crate::atomic::target::folder_of;
 use crate::failure::Failure;
 
 /// The map of an index: the shard of each tensor.
@@ -212,6 +213,17 @@ fn read((folder, shards): &Place, index: Option<&Weights>, known: Option<(&str, 
 fn indexes(folder: &Path) -> Vec<Rc<Weights>> {
     let paths = files(folder).into_iter().map(|name| folder.join(name)).filter(|path| is_index(path));
     paths.filter_map(|path| Some(Rc::new(Index::read(&path).ok()?.weights))).collect()
+}
+
+/// Whether `other` exists and is another shard of the model of `shard`, by its name.
+pub fn is_other_shard(shard: &Path, other: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let (Some(name), Some(other_name)) = (name(shard), name(other)) else { return false };
+    let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
+    name != other_name
+        && without_number(&name).is_some_and(|pattern| without_number(&other_name) == Some(pattern))
+        && other.is_file()
+        && folder(shard) == folder(other)
 }
 
 /// The regular files of a folder whose names differ from `name` only in the number of the shard:

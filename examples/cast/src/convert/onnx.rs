@@ -10,6 +10,7 @@ use super::input_state::Source;
 use super::inputs::{self, Pair, Target};
 use super::plan::{Task, TaskOutput};
 use super::report::TensorReport;
+use super::scales::ScaleRole;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::output::{note, warning};
@@ -65,8 +66,9 @@ impl Task {
         }
         let file = path.display().to_string();
         let tensors = plan.tensors.iter();
-        let tensors =
-            tensors.map(|row| report(&file, (&row.name, &row.shape, row.elements), row.from, row.to)).collect();
+        let tensors = tensors.map(|row| report(&file, (&row.name, &row.shape, row.elements), row.from, row.to));
+        let roles = plan.tensors.iter().map(|row| row.is_parameter.then_some(ScaleRole::Parameter));
+        let tensors = tensors.zip(roles).map(|(tensor, role)| TensorReport { role, ..tensor }).collect();
         if !plan.decoded.is_empty() {
             inputs.push(Box::new(plan.decoded));
         }

@@ -149,6 +149,7 @@ impl TensorReport {
                 fields["scale_of"] = json!(weight);
                 fields["from"] = Value::Null;
             }
+            Some(ScaleRole::Parameter) => fields["parameter"] = json!(true),
             None => {}
         }
         fields
@@ -272,6 +273,19 @@ impl Summary<'_> {
             self.cast().max_by_key(|tensor| tensor.lost.counts.overflowed()).filter(|_| self.cast().count() > 1);
         let worst = worst.map_or(String::new(), |tensor| format!(", most of them in {}", tensor.shown_name()));
         (values > 0).then(|| format!("{} beyond the range of the type{worst}", counted(values, "value")))
+    }
+
+    /// How many values of scales and of parameters of operators are too small for their type, and the tensor with most of them;
+    /// `None` if there are none. Such a value changes all that is multiplied by it.
+    pub fn below_range(&self) -> Option<String> {
+        let is_factor = |tensor: &&TensorReport| {
+            tensor.role.as_ref().is_some_and(|role| role.is_scale() || *role == ScaleRole::Parameter)
+        };
+        let small = |tensor: &TensorReport| tensor.lost.counts.zero + tensor.lost.counts.subnormal;
+        let values = self.cast().filter(is_factor).map(small).sum();
+        let worst = self.cast().filter(is_factor).max_by_key(|tensor| small(tensor))?;
+        let what = format!("{} of scales and parameters became 0 or subnormal", counted(values, "value"));
+        (values > 0).then(|| format!("{what}, most of them in {}", worst.shown_name()))
     }
 
     /// The tensors that were cast.

@@ -131,6 +131,8 @@ pub enum ScaleRole {
     DividedBy(String),
     /// The scale that is computed for this weight. The input has no such tensor.
     Computed(String),
+    /// A parameter of an operator of an ONNX model, such as the scale of DequantizeLinear.
+    Parameter,
 }
 
 /// The scales of a model.
@@ -229,6 +231,7 @@ impl ScaleRole {
             Self::Dropped(codes) => format!("the scale of {}, not written", printable(codes)),
             Self::DividedBy(scale) => format!("divided by {}", printable(scale)),
             Self::Computed(codes) => format!("the scale of {}, computed", printable(codes)),
+            Self::Parameter => "a parameter of an operator".to_owned(),
         }
     }
 }

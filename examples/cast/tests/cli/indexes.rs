@@ -222,3 +222,45 @@ fn pipes_beside_a_model_are_not_read() {
     let outcome = folder.cast("convert n/a.safetensors out/a.safetensors --to float16 --quiet");
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
 }
+
+/// An output that was forgotten would be the second input.
+#[test]
+fn another_shard_of_the_model_is_no_output() {
+    let folder = Folder::new();
+    let [first, second] = [1, 2].map(|number| format!("m/model-0000{number}-of-00002.safetensors"));
+    shard(&folder, &first, &["x"]);
+    shard(&folder, &second, &["y"]);
+    let before = folder.read(&second);
+    let outcome = folder.cast(&format!("convert {first} m/../{second} --to float16"));
+    let expected =
+        format!("wgpu-cast: m/../{second}: another shard of the model of {first} (several inputs need --out-dir DIR)");
+    assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
+    assert_eq!(folder.read(&second), before);
+    // These replace no other shard.
+    for output in ["model-00002-of-00002.safetensors", "m/model-00003-of-00002.safetensors"] {
+        let outcome = folder.cast(&format!("convert {first} {output} --to float16"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    }
+}
+
+/// One file was meant, but the shards stay apart.
+#[test]
+fn a_folder_does_not_get_the_name_of_a_file() {
+    let folder = Folder::new();
+    shard(&folder, "m/a.safetensors", &["x"]);
+    shard(&folder, "m/b.safetensors", &["y"]);
+    folder.write("m/model.safetensors.index.json", r#"{"weight_map":{"x":"a.safetensors","y":"b.safetensors"}}"#);
+    for input in ["m", "m/model.safetensors.index.json"] {
+        let outcome = folder.cast(&format!("convert {input} whole.safetensors --to float16"));
+        let expected = "wgpu-cast: whole.safetensors: it would be a folder, because the input is one or an index, and has the name of a \
+                        file (--out-dir whole.safetensors makes such a folder)";
+        assert_eq!((outcome.status, outcome.line()), (Some(2), expected));
+        assert_eq!(folder.names(), ["m"]);
+    }
+    let outcome = folder.cast("convert m --out-dir whole.safetensors --to float16");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(listed(&folder, "whole.safetensors"), "x [1]: float16, 2 bytes\ny [1]: float16, 2 bytes\n");
+    // A folder that is there is one, whatever its name is.
+    let outcome = folder.cast("convert m whole.safetensors --to bfloat16");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+}

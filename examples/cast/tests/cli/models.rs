@@ -163,3 +163,27 @@ fn parameters_of_operators_stay_unless_mapped() {
     targets("convert m.onnx out.onnx --to float16", ["float", "float16"], warning);
     targets("convert m.onnx mapped.onnx --to float16 --map s=float16", ["float16", "float16"], "");
 }
+
+/// A scale that becomes 0 makes all that it scales 0, or NaN.
+#[test]
+fn scales_that_become_too_small_are_told() {
+    let folder = Folder::new();
+    let axis = field(5, &[field(1, b"axis"), vec![3 << 3, 0, 0xa0, 1, 2]].concat());
+    let dequantize = node("DequantizeLinear", &["q", "s"], &["y"], &axis);
+    let codes = field(5, &[&[8, 3, 16, 2][..], &field(8, b"q"), &field(9, &[1, 2, 3])].concat());
+    let scales = field(5, &tensor("s", &field(9, &floats(&[1e-9, 1e-6, 0.1]))));
+    folder.write("m.onnx", model(19, &[dequantize, codes, scales].concat()));
+    let told = "2 values of scales and parameters became 0 or subnormal, most of them in s";
+    for how in ["--graph", "--map s=float16"] {
+        let line = format!("convert m.onnx out.onnx --to float16 {how} --device cpu");
+        let outcome = folder.cast(&line);
+        let warning = format!("warning: {told} (--strict makes this an error, --stats lists all tensors)\n");
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stderr.ends_with(&warning), "{}", outcome.stderr);
+        std::fs::remove_file(folder.path().join("out.onnx")).expect("a file");
+        let outcome = folder.cast(&format!("{line} --strict"));
+        let expected = format!("wgpu-cast: --strict: {told}; nothing was written (--stats lists all tensors)");
+        assert_eq!((outcome.status, outcome.stderr.lines().last()), (Some(1), Some(expected.as_str())));
+        assert_eq!(folder.names(), ["m.onnx"]);
+    }
+}

@@ -94,7 +94,7 @@ impl Converter<'_, '_> {
                 let tensor = self.structure.tensor(*id);
                 let (name, shape) = (self.structure.node_name(node).to_owned(), tensor.dims.clone());
                 let (elements, from) = (tensor.elements, tensor.element_type());
-                let row = PlannedTensor { name, shape, elements, from, to: Some(to) };
+                let row = PlannedTensor { name, shape, elements, from, to: Some(to), is_parameter: false };
                 self.edits.others.push((*id, row));
             }
             OutputType::Tensor(None, _) => {

@@ -91,3 +91,27 @@ fn constants_have_rows() {
     assert_eq!(rows(&written), expected);
     assert_eq!(written.rows, [vec![2, 4, 6, 7, 1], vec![]]);
 }
+
+/// Rounding one of these changes more than itself, so the caller is told.
+#[test]
+fn rows_tell_which_tensors_are_parameters() {
+    let scale = node("Constant", &[], &["scale"]).bytes(5, tensor_attribute("value", &floats("", &[0.5])));
+    let body = graph(&[
+        (NODE, node("DequantizeLinear", &["q", "outer"], &["t"])),
+        (INITIALIZER, raw("q", INT64, &[1], &[0; 8])),
+        (INITIALIZER, floats("weight", &VALUES)),
+        (OUTPUT, value("t", FLOAT)),
+    ]);
+    let choice = node("If", &["c"], &["y"]).bytes(5, graph_attribute("then_branch", &body));
+    let fields = [
+        (NODE, scale),
+        (NODE, node("QuantizeLinear", &["weight", "scale"], &["z"])),
+        (NODE, choice),
+        (INPUT, value("c", BOOL)),
+        (INITIALIZER, floats("outer", &[0.25])),
+        (INITIALIZER, floats("weight", &VALUES)),
+    ];
+    let written = stored(&of(&fields), &[], ElementType::FLOAT16).unwrap();
+    let told: Vec<_> = written.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.is_parameter)).collect();
+    assert_eq!(told, [("outer", true), ("weight", false), ("q", false), ("weight", false), ("scale", true)]);
+}
