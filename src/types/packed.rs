@@ -12,8 +12,8 @@ use memmap2::{Advice, MmapMut};
 #[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 32 << 20;
 
-/// The bytes of a huge page. Linux places memory of whole huge pages where one begins; other memory begins and ends with up to 511
-/// small pages, which the system provides one by one.
+/// The bytes of a huge page of most systems. Recent versions of Linux place memory of whole huge pages where one begins. Other memory
+/// begins and ends with up to 511 small pages, which the system provides one by one.
 #[cfg(all(target_os = "linux", not(miri)))]
 const HUGE_PAGE: usize = 2 << 20;
 

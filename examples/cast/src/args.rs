@@ -156,7 +156,7 @@ pub struct ConvertArgs {
     /// Draw what each tensor lost into this SVG file
     #[arg(long, value_name = "FILE.svg", value_parser = svg_path(), conflicts_with = "dry_run")]
     pub plot: Option<PathBuf>,
-    /// Fail, and write nothing, if a value is beyond the range of the type, or if one of a scale becomes 0 or subnormal
+    /// Fail, and write nothing, if a value is beyond the range of the type or a scale becomes 0
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]

@@ -21,8 +21,8 @@ pub struct PlannedTensor {
     pub from: Option<ElementType>,
     /// The type to which the tensor is cast; `None` if it stays as it is.
     pub to: Option<ElementType>,
-    /// Whether the tensor is a parameter of an operator, such as the scale of `DequantizeLinear`. Values of it that become 0 or
-    /// subnormal change the meaning of other tensors.
+    /// Whether the tensor is a parameter of an operator, such as the scale of `DequantizeLinear`. A value of it that becomes 0 changes
+    /// the meaning of other tensors.
     pub is_parameter: bool,
 }
 

@@ -92,6 +92,8 @@ def test_large_results(order: str) -> None:
     """They begin at a huge page where the system has such, and look like all others."""
     codes = np.resize(np.arange(251, dtype=np.uint8), (3, 1024, 2731))
     x = codes.transpose(1, 2, 0) if order == "K" else np.asarray(codes, order=order)  # type: ignore[call-overload]
+    for more in [x[None], x[:, None], x[..., None]]:
+        assert wgpu_cast.cast(more, "float").strides == more.astype(np.float32).strides
     got, theirs = wgpu_cast.cast(x, "float"), x.astype(np.float32)
     assert got.nbytes > 32 << 20
     assert (got.dtype, got.shape, got.strides, got.flags.writeable) == (theirs.dtype, theirs.shape, theirs.strides, True)
@@ -100,7 +102,7 @@ def test_large_results(order: str) -> None:
     assert scaled.shape == theirs.shape
     np.testing.assert_array_equal(scaled, 2 * theirs)
     if sys.platform == "linux":
-        assert got.ctypes.data % (2 << 20) == 0
+        assert [of.ctypes.data % (2 << 20) for of in (got, scaled)] == [0, 0]
 
 
 @settings(max_examples=200, deadline=None)

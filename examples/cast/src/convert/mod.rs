@@ -76,6 +76,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, indexes, copies, folder, elsewhere } = Request::new(args)?;
     let of_models = pairs.iter().filter(|pair| pair.input_format == FileFormat::Safetensors);
     let mut models = Models::of_run(of_models.map(|pair| pair.input.as_path()));
+    let named = if folder.is_none() { pairs.iter().try_for_each(models::check_output) } else { Ok(()) };
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args, &mut models)).collect::<Result<Vec<_>, _>>()?;
     patterns::check(&tasks, &indexes, &elsewhere, args)?;
     options::check_tensors(&tasks, args)?;
@@ -95,6 +96,8 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
     let list = folder.as_deref().filter(|_| args.resume).map(|folder| Finished::path(folder, args.part));
     check_names(&tasks, &indexes, list.as_deref(), args)?;
+    // Behind what says more.
+    named?;
     shared_data::check(&tasks)?;
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
@@ -144,7 +147,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if !args.print.json {
         note(summary.text());
     }
-    for lost in [summary.beyond_range(), summary.below_range()].into_iter().flatten() {
+    for lost in [summary.beyond_range(), summary.lost_scales()].into_iter().flatten() {
         if args.strict {
             writer.discard();
             return Err(Failure::Work(format!("--strict: {lost}; nothing was written (--stats lists all tensors)")));

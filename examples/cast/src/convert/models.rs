@@ -10,10 +10,10 @@ use wgpu_cast_files::SafetensorsFile;
 
 use super::dequantize::{Config, Located};
 use super::index::{Index, is_index};
-use super::inputs;
+use super::inputs::{self, Pair, Target};
 use super::scales::Scales;
-use crate::atomic::target::folder_of;
 use crate::failure::Failure;
+use crate::files::FileFormat;
 
 /// The map of an index: the shard of each tensor.
 type Weights = BTreeMap<String, String>;
@@ -215,15 +215,22 @@ fn indexes(folder: &Path) -> Vec<Rc<Weights>> {
     paths.filter_map(|path| Some(Rc::new(Index::read(&path).ok()?.weights))).collect()
 }
 
-/// Whether `other` exists and is another shard of the model of `shard`, by its name.
-pub fn is_other_shard(shard: &Path, other: &Path) -> bool {
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let (Some(name), Some(other_name)) = (name(shard), name(other)) else { return false };
-    let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
-    name != other_name
-        && without_number(&name).is_some_and(|pattern| without_number(&other_name) == Some(pattern))
-        && other.is_file()
-        && folder(shard) == folder(other)
+/// Refuses to replace another shard of a model, which is what an output does that was forgotten.
+///
+/// # Errors
+/// The output is such a shard.
+pub fn check_output(pair: &Pair) -> Result<(), Failure> {
+    let Target::File(output) = &pair.output else { return Ok(()) };
+    let (Ok(replaced), FileFormat::Safetensors) = (output.canonicalize(), pair.input_format) else { return Ok(()) };
+    let (folder, name) = split(&pair.input);
+    let ((_, shards), _) = Models::default().place(&folder, &name);
+    let mut others = shards.iter().filter(|shard| **shard != name);
+    if others.any(|shard| folder.join(shard).canonicalize().is_ok_and(|path| path == replaced)) {
+        let (output, input) = (output.display(), pair.input.display());
+        let what = "another shard of the model of";
+        return Err(Failure::Usage(format!("{output}: {what} {input} (several inputs need --out-dir DIR)")));
+    }
+    Ok(())
 }
 
 /// The regular files of a folder whose names differ from `name` only in the number of the shard:
@@ -236,7 +243,7 @@ fn numbered(folder: &Path, name: &str) -> BTreeSet<String> {
 
 /// A shard's name before and after its number.
 fn without_number(name: &str) -> Option<(&str, &str)> {
-    let (before, after) = name.split_once("-of-")?;
+    let (before, after) = name.rsplit_once("-of-")?;
     let start = before.trim_end_matches(|c: char| c.is_ascii_digit());
     let has_count = after.starts_with(|c: char| c.is_ascii_digit());
     (start.len() < before.len() && has_count).then_some((start, after))

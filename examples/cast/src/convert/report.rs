@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wgpu_cast::{ElementType, LossCounts};
 use wgpu_cast_files::{CastLoss, SafetensorsEntry, SafetensorsTensor};
 
-use super::scales::ScaleRole;
+use super::scales::{ScaleRole, is_factor};
 use crate::failure::Failure;
 use crate::output::{counted, line, size};
 use crate::text::printable;
@@ -275,17 +275,20 @@ impl Summary<'_> {
         (values > 0).then(|| format!("{} beyond the range of the type{worst}", counted(values, "value")))
     }
 
-    /// How many values of scales and of parameters of operators are too small for their type, and the tensor with most of them;
-    /// `None` if there are none. Such a value changes all that is multiplied by it.
-    pub fn below_range(&self) -> Option<String> {
-        let is_factor = |tensor: &&TensorReport| {
-            tensor.role.as_ref().is_some_and(|role| role.is_scale() || *role == ScaleRole::Parameter)
+    /// How many scales, and other parameters of operators, became 0, and the tensor with most of them; `None` if there are none.
+    pub fn lost_scales(&self) -> Option<String> {
+        let is_scale = |tensor: &&TensorReport| match &tensor.role {
+            Some(ScaleRole::Parameter) => true,
+            Some(ScaleRole::ScaleOf(_)) => is_factor(&tensor.name),
+            _ => false,
         };
-        let small = |tensor: &TensorReport| tensor.lost.counts.zero + tensor.lost.counts.subnormal;
-        let values = self.cast().filter(is_factor).map(small).sum();
-        let worst = self.cast().filter(is_factor).max_by_key(|tensor| small(tensor))?;
-        let what = format!("{} of scales and parameters became 0 or subnormal", counted(values, "value"));
-        (values > 0).then(|| format!("{what}, most of them in {}", worst.shown_name()))
+        let zeros = |tensor: &&TensorReport| tensor.lost.counts.zero;
+        let worst = self.cast().filter(is_scale).max_by_key(zeros)?;
+        let (all, in_worst) = (self.cast().filter(is_scale).map(|tensor| zeros(&tensor)).sum(), zeros(&worst));
+        let most = if all > in_worst { ", most of them" } else { "" };
+        let what =
+            format!("{} of scales or parameters became 0{most} in {}", counted(all, "value"), worst.shown_name());
+        (all > 0).then_some(what)
     }
 
     /// The tensors that were cast.

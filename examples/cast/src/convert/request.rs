@@ -1,12 +1,11 @@
 //! The files that a command line asks to convert, and their outputs.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use super::advice;
 use super::index::is_index;
 use super::index_output::IndexOutput;
 use super::inputs::{Pair, Target};
-use super::models::is_other_shard;
 use super::options;
 use crate::args::ConvertArgs;
 use crate::atomic::target::is_special;
@@ -57,12 +56,6 @@ impl Request {
                 } else if output.is_dir() {
                     let what = format!("cannot write: it is a folder (--out-dir {} writes into it)", output.display());
                     return Err(Failure::at(&output, what));
-                } else if is_other_shard(input, &output) {
-                    let what = format!(
-                        "another shard of the model of {} (several inputs need --out-dir DIR)",
-                        input.display()
-                    );
-                    return Err(Failure::Usage(format!("{}: {what}", output.display())));
                 } else {
                     (Target::File(output.clone()), format_of_name(&output, args.out_format)?)
                 };
@@ -71,10 +64,11 @@ impl Request {
         }
         request.check_options(inputs, args)?;
         let has_folder = inputs.iter().any(|input| input.is_dir() || is_index(input));
-        if has_folder && args.out_dir.is_none() && !output.exists() && FileFormat::of(&output).is_ok() {
+        let is_path_of_folder = output.is_dir() || output.to_string_lossy().ends_with(is_separator);
+        if has_folder && args.out_dir.is_none() && !is_path_of_folder && FileFormat::of(&output).is_ok() {
             let name = output.display();
-            let what = "it would be a folder, because the input is one or an index, and has the name of a file";
-            return Err(Failure::Usage(format!("{name}: {what} (--out-dir {name} makes such a folder)")));
+            let what = "this is the name of a file, but what is made of a folder or an index is a folder";
+            return Err(Failure::Usage(format!("{name}: {what} ({name}/ stands for one)")));
         }
         if has_folder || args.out_dir.is_some() {
             request.folder = Some(output);

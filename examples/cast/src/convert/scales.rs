@@ -236,6 +236,12 @@ impl ScaleRole {
     }
 }
 
+/// Whether a tensor has the name of a scale that its codes are multiplied or divided by.
+pub fn is_factor(name: &str) -> bool {
+    let is_scale = |row: &&Layout| matches!(row.3, Member::Scale | Member::Multiplier | Member::Divisor);
+    LAYOUTS.iter().filter(is_scale).any(|row| name.ends_with(row.1))
+}
+
 /// A tensor that may belong to codes.
 pub struct Companion {
     /// The ends of the names of the codes and of the tensor.

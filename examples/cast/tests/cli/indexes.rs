@@ -243,6 +243,41 @@ fn another_shard_of_the_model_is_no_output() {
     }
 }
 
+/// The names of shards need not be numbered, and numbered ones may have any name.
+#[test]
+fn shards_of_a_model_are_those_of_its_index() {
+    let folder = Folder::new();
+    for name in ["a", "b", "alone", "mixture-of-experts-1-of-2", "mixture-of-experts-2-of-2"] {
+        shard(&folder, &format!("m/{name}.safetensors"), &[name]);
+    }
+    folder.write("m/model.safetensors.index.json", r#"{"weight_map":{"a":"a.safetensors","b":"b.safetensors"}}"#);
+    for (input, output, status) in [
+        ("a", "b", 2),
+        ("b", "a", 2),
+        ("mixture-of-experts-1-of-2", "mixture-of-experts-2-of-2", 2),
+        ("alone", "b", 0),
+        ("a", "alone", 0),
+    ] {
+        let outcome = folder.cast(&format!("convert m/{input}.safetensors m/{output}.safetensors --to float16"));
+        assert_eq!(outcome.status, Some(status), "{input} {output}: {}", outcome.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_another_shard_is_no_output() {
+    let folder = Folder::new();
+    let [first, second] = [1, 2].map(|number| format!("m/model-0000{number}-of-00002.safetensors"));
+    shard(&folder, &first, &["x"]);
+    shard(&folder, &second, &["y"]);
+    std::os::unix::fs::symlink(&second, folder.path().join("out.safetensors")).expect("a link");
+    let outcome = folder.cast(&format!("convert {first} out.safetensors --to float16"));
+    let expected = format!(
+        "wgpu-cast: out.safetensors: another shard of the model of {first} (several inputs need --out-dir DIR)"
+    );
+    assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
+}
+
 /// One file was meant, but the shards stay apart.
 #[test]
 fn a_folder_does_not_get_the_name_of_a_file() {
@@ -252,14 +287,18 @@ fn a_folder_does_not_get_the_name_of_a_file() {
     folder.write("m/model.safetensors.index.json", r#"{"weight_map":{"x":"a.safetensors","y":"b.safetensors"}}"#);
     for input in ["m", "m/model.safetensors.index.json"] {
         let outcome = folder.cast(&format!("convert {input} whole.safetensors --to float16"));
-        let expected = "wgpu-cast: whole.safetensors: it would be a folder, because the input is one or an index, and has the name of a \
-                        file (--out-dir whole.safetensors makes such a folder)";
+        let expected = "wgpu-cast: whole.safetensors: this is the name of a file, but what is made of a folder or an index is a \
+                        folder (whole.safetensors/ stands for one)";
         assert_eq!((outcome.status, outcome.line()), (Some(2), expected));
         assert_eq!(folder.names(), ["m"]);
     }
-    let outcome = folder.cast("convert m --out-dir whole.safetensors --to float16");
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert_eq!(listed(&folder, "whole.safetensors"), "x [1]: float16, 2 bytes\ny [1]: float16, 2 bytes\n");
+    for (line, output) in
+        [("m --out-dir whole.safetensors", "whole.safetensors"), ("m other.safetensors/", "other.safetensors")]
+    {
+        let outcome = folder.cast(&format!("convert {line} --to float16"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        assert_eq!(listed(&folder, output), "x [1]: float16, 2 bytes\ny [1]: float16, 2 bytes\n");
+    }
     // A folder that is there is one, whatever its name is.
     let outcome = folder.cast("convert m whole.safetensors --to bfloat16");
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);

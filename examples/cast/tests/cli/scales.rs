@@ -374,3 +374,30 @@ fn archives_have_scales_too() {
     let expected = "l.weight [4]: float16, 8 bytes\nl.weight_scale [1]: float, 4 bytes\nn [1]: float16, 2 bytes\n";
     assert_eq!(folder.cast("info out.npz").text(), expected);
 }
+
+/// What the codes are multiplied by, but not what belongs to them in another way.
+#[test]
+fn scales_that_become_0_are_told() {
+    let folder = Folder::new();
+    let small = [1e-9_f32, 1.0].map(f32::to_le_bytes).concat();
+    let none = [0; 8];
+    folder.write(
+        "a.safetensors",
+        checkpoint(&[
+            ("l.weight", "F8_E4M3", &[2, 4], &none),
+            ("l.weight_scale", "F32", &[2, 1], &small),
+            ("l.bias", "F32", &[2], &small),
+        ]),
+    );
+    let line = "convert a.safetensors out.safetensors --map l.weight_scale=float16 --map l.bias=float16";
+    let outcome = folder.cast(line);
+    let told = "1 value of scales or parameters became 0 in l.weight_scale";
+    let warning = format!("warning: {told} (--strict makes this an error, --stats lists all tensors)\n");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with(&warning), "{}", outcome.stderr);
+    let outcome = folder.cast(&format!("{line} --strict"));
+    let expected = format!("wgpu-cast: --strict: {told}; nothing was written (--stats lists all tensors)");
+    assert_eq!((outcome.status, outcome.stderr.lines().last()), (Some(1), Some(expected.as_str())));
+    let outcome = folder.cast("convert a.safetensors bias.safetensors --map l.bias=float16 --strict");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+}

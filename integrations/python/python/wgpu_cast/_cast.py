@@ -8,7 +8,7 @@ from . import _native
 from ._arrays import as_array, axes, check_out, dense, torch_of
 from ._errors import CastError
 from ._losses import Losses
-from ._memory import empty_like
+from ._memory import placed
 from ._typing import Array, How
 
 STRING = _native.element_code("string")
@@ -46,7 +46,7 @@ def cast_numbers(
     the result, if it is not the one of numpy or ml_dtypes."""
     array = dense(array)
     if out is None:
-        result = empty_like(array, _native.dtype(target) if dtype is None else dtype)
+        result = placed(np.empty_like(array, dtype=_native.dtype(target) if dtype is None else dtype, subok=False))
     else:
         result = out
         if axes(result) != axes(array):

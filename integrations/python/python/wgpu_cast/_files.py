@@ -72,7 +72,7 @@ def convert(
     """Converts the tensors of a file, a folder or a model to another element type, as the command ``wgpu-cast convert``.
 
     ``source`` is a file (.safetensors, .npy, .npz, .onnx, .pb, .bin), the index of a sharded model, or a folder, or
-    several of them; ``target`` is the output, a folder for several. ``to`` is an element type in any spelling. In files of
+    several of them; ``target`` is the output, a folder for several: a new one must not look like a file, unless it ends with ``/``. ``to`` is an element type in any spelling. In files of
     several tensors, only floats are cast: those that match one of the patterns ``only`` and none of ``exclude``, where
     ``*`` matches any text. ``options`` are further ones of the command, such as ``["--map", "*.bias=keep"]``; then ``to``
     may be left out.
@@ -82,7 +82,7 @@ def convert(
     the name of a tensor or file. Its exceptions, and Ctrl-C, stop the conversion; the output that is being made is removed.
 
     Raises ConvertError with the message of the command if a file is invalid or cannot be written, if options do not fit,
-    or, with ``strict``, if a value is beyond the range of its type. Nothing is written then.
+    or, with ``strict``, if a value is beyond the range of its type, or a scale becomes 0. Nothing is written then.
     """
     sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     arguments = ["convert", "--json"]

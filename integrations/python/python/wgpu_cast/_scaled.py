@@ -10,7 +10,7 @@ from ._arrays import as_array, check_out, torch_of
 from ._cast import STRING, cast_numbers, native
 from ._errors import CastError
 from ._losses import Losses
-from ._memory import empty
+from ._memory import placed
 from ._typing import Array, How
 
 FLOAT = _native.element_code("float")
@@ -41,7 +41,7 @@ def cast(x: Any, to: Any, out: Any, how: How, scale: Any, block: Any, zero_point
             raise CastError("out is not in C order")
     # With ``strict``, ``out`` is written only if nothing is lost.
     fresh = out is None or how[2]
-    result = empty(array.shape, _native.dtype(target)) if fresh else out
+    result = placed(np.empty(array.shape, _native.dtype(target))) if fresh else out
     codes = np.require(native_codes(array), requirements=["C", "A"])
     counts = _native.cast_scaled(codes, source, result, target, of_axes, scales.ravel(), points, how)
     if out is not None and fresh:
