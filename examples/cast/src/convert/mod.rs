@@ -76,7 +76,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, indexes, copies, folder, elsewhere } = Request::new(args)?;
     let of_models = pairs.iter().filter(|pair| pair.input_format == FileFormat::Safetensors);
     let mut models = Models::of_run(of_models.map(|pair| pair.input.as_path()));
-    let named = if folder.is_none() { pairs.iter().try_for_each(models::check_output) } else { Ok(()) };
+    let output_checked = if folder.is_none() { pairs.iter().try_for_each(models::check_output) } else { Ok(()) };
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args, &mut models)).collect::<Result<Vec<_>, _>>()?;
     patterns::check(&tasks, &indexes, &elsewhere, args)?;
     options::check_tensors(&tasks, args)?;
@@ -96,8 +96,8 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
     let list = folder.as_deref().filter(|_| args.resume).map(|folder| Finished::path(folder, args.part));
     check_names(&tasks, &indexes, list.as_deref(), args)?;
-    // Behind what says more.
-    named?;
+    // After `check_names`, whose messages say more.
+    output_checked?;
     shared_data::check(&tasks)?;
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();

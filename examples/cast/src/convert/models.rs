@@ -215,7 +215,7 @@ fn indexes(folder: &Path) -> Vec<Rc<Weights>> {
     paths.filter_map(|path| Some(Rc::new(Index::read(&path).ok()?.weights))).collect()
 }
 
-/// Refuses to replace another shard of a model, which is what an output does that was forgotten.
+/// Refuses an output that is another shard of the input's model. Someone who forgets the output of two shards gives such a one.
 ///
 /// # Errors
 /// The output is such a shard.

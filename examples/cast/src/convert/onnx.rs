@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use wgpu_cast::ElementType;
-use wgpu_cast_files::{CastLoss, GraphRules, KeptReason, ModelNote, ModelRules, ModelScan, ModelTensor, ReadAt};
+use wgpu_cast_files::{
+    CastLoss, GraphRules, KeptReason, ModelNote, ModelRules, ModelScan, ModelTensor, PlannedTensor, ReadAt,
+};
 
 use super::input::Input;
 use super::input_state::Source;
@@ -65,10 +67,11 @@ impl Task {
             if is_shortfall(told) { warning(told_of) } else { note(told_of) }
         }
         let file = path.display().to_string();
-        let tensors = plan.tensors.iter();
-        let tensors = tensors.map(|row| report(&file, (&row.name, &row.shape, row.elements), row.from, row.to));
-        let roles = plan.tensors.iter().map(|row| row.is_parameter.then_some(ScaleRole::Parameter));
-        let tensors = tensors.zip(roles).map(|(tensor, role)| TensorReport { role, ..tensor }).collect();
+        let of_row = |row: &PlannedTensor| {
+            let tensor = report(&file, (&row.name, &row.shape, row.elements), row.from, row.to);
+            TensorReport { role: row.is_parameter.then_some(ScaleRole::Parameter), ..tensor }
+        };
+        let tensors = plan.tensors.iter().map(of_row).collect();
         if !plan.decoded.is_empty() {
             inputs.push(Box::new(plan.decoded));
         }

@@ -282,13 +282,11 @@ impl Summary<'_> {
             Some(ScaleRole::ScaleOf(_)) => is_factor(&tensor.name),
             _ => false,
         };
-        let zeros = |tensor: &&TensorReport| tensor.lost.counts.zero;
-        let worst = self.cast().filter(is_scale).max_by_key(zeros)?;
-        let (all, in_worst) = (self.cast().filter(is_scale).map(|tensor| zeros(&tensor)).sum(), zeros(&worst));
-        let most = if all > in_worst { ", most of them" } else { "" };
-        let what =
-            format!("{} of scales or parameters became 0{most} in {}", counted(all, "value"), worst.shown_name());
-        (all > 0).then_some(what)
+        let lost: Vec<_> = self.cast().filter(is_scale).filter(|tensor| tensor.lost.counts.zero > 0).collect();
+        let worst = lost.iter().max_by_key(|tensor| tensor.lost.counts.zero)?;
+        let values = counted(lost.iter().map(|tensor| tensor.lost.counts.zero).sum(), "value");
+        let most = if lost.len() > 1 { ", most of them" } else { "" };
+        Some(format!("{values} of scales or parameters became 0{most} in {}", worst.shown_name()))
     }
 
     /// The tensors that were cast.

@@ -72,10 +72,10 @@ def convert(
     """Converts the tensors of a file, a folder or a model to another element type, as the command ``wgpu-cast convert``.
 
     ``source`` is a file (.safetensors, .npy, .npz, .onnx, .pb, .bin), the index of a sharded model, or a folder, or
-    several of them; ``target`` is the output, a folder for several: a new one must not look like a file, unless it ends with ``/``. ``to`` is an element type in any spelling. In files of
-    several tensors, only floats are cast: those that match one of the patterns ``only`` and none of ``exclude``, where
-    ``*`` matches any text. ``options`` are further ones of the command, such as ``["--map", "*.bias=keep"]``; then ``to``
-    may be left out.
+    several of them; ``target`` is the output, a folder for several. A new folder may have the name of a file, such as
+    ``a.npy``, only if a ``/`` follows. ``to`` is an element type in any spelling. In files of several tensors, only floats
+    are cast: those that match one of the patterns ``only`` and none of ``exclude``, where ``*`` matches any text.
+    ``options`` are further ones of the command, such as ``["--map", "*.bias=keep"]``; then ``to`` may be left out.
 
     Tensor data streams through 1 GiB of memory. The output appears when it is complete. ``progress`` is called with the
     bytes that are done, the bytes of all outputs (with ``--quantize`` also those of the weights, which are read first), and
