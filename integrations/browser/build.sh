@@ -17,16 +17,18 @@ rustup target list --installed 2>/dev/null | grep -q "$target" || rustup target 
 [ -d node_modules/binaryen ] || npm ci --ignore-scripts --no-audit --no-fund --silent ||
     not_run 'npm cannot install the packages (see above)'
 
-# Builds a module of a package in target/glue/NAME, in a profile; further arguments go to cargo.
+# Builds a module of a package in target/glue/NAME; further arguments go to cargo. Modules differ in settings of one profile, so that
+# they share what they compile alike.
 module() {
     glue=target/glue/$1
     rm -rf "$glue"
     package=$2
-    profile=$3
-    shift 3
+    shift 2
     file=$(echo "$package" | tr - _)
-    cargo build --profile "$profile" --locked --quiet --target "$target" --package "$package" "$@"
-    cargo run --release --locked --quiet --package wgpu-cast-web-builder -- "target/$target/$profile/$file.wasm" "$glue"
+    cargo build --release --locked --quiet --target "$target" --package "$package" "$@"
+    # A program that runs for seconds is not worth optimizing.
+    cargo run --release --locked --quiet --config profile.release.opt-level=0 --config profile.release.lto=false \
+        --config profile.release.codegen-units=16 --package wgpu-cast-web-builder -- "target/$target/release/$file.wasm" "$glue"
     # Beside the next build, which links on one core. Not --all-features: Chromium refuses what that writes.
     optimize "$glue" "$file" &
     optimizing="$optimizing $!"
@@ -64,14 +66,16 @@ package() {
     done
 }
 
-module plans wgpu-cast-web-plans plans
+# Planning and composing text take microseconds; this module is to be small.
+module plans wgpu-cast-web-plans --config 'profile.release.package.wgpu-cast.opt-level="z"'
 if [ "${1:-}" = --plans ]; then
     optimized
     package npm-plans plans/wgpu_cast_web_plans
     exit
 fi
-module cpu wgpu-cast-web release --no-default-features
-module gpu wgpu-cast-web fast
+module cpu wgpu-cast-web --no-default-features
+# The whole module of the npm package. The loops of casts have SIMD only if the module that is linked has `opt-level` 2.
+module gpu wgpu-cast-web --config profile.release.package.wgpu-cast-web.opt-level=2
 optimized
 package npm gpu/wgpu_cast_web plans/wgpu_cast_web_plans
 

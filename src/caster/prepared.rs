@@ -81,7 +81,7 @@ impl Prepared {
 
     /// The same cast with another sentinel. Only for a cast that has one.
     pub(crate) fn with_sentinel(&self, sentinel: u32) -> Self {
-        debug_assert!(self.sentinel.is_some());
+        assert!(self.sentinel.is_some());
         let mut prepared = Self { sentinel: Some(sentinel), ..self.clone() };
         if let Some(last) = prepared.steps.last_mut() {
             last.dispatch.params.sentinel = sentinel;

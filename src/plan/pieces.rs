@@ -282,7 +282,7 @@ impl Rows {
             Some((inner, outer)) if inner.destination == 1 => (outer, *inner),
             _ => (&piece.axes[..], Axis { size: 1, source: 1, destination: 1 }),
         };
-        debug_assert!(outer.len() <= VIEW_RANK);
+        assert!(outer.len() <= VIEW_RANK);
         // The number of rows fits in 32 bits: it is at most that of positions in the destination.
         let count = outer.iter().map(|axis| axis.size).product::<u64>() as u32;
         let mut view = ViewParams {

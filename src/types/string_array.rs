@@ -24,7 +24,7 @@ pub(crate) struct StringChunk {
 impl StringArray {
     /// Every chunk but the last must hold `CHUNK_LEN` strings, and the last at least one.
     pub(crate) fn from_chunks(chunks: Vec<StringChunk>) -> Self {
-        debug_assert!(chunks.iter().rev().skip(1).all(|chunk| chunk.ends.len() == CHUNK_LEN));
+        assert!(chunks.iter().rev().skip(1).all(|chunk| chunk.ends.len() == CHUNK_LEN));
         Self { chunks }
     }
 
@@ -65,7 +65,7 @@ impl StringArray {
 impl StringChunk {
     /// Copies `text`, without spare capacity, and takes the ends of its strings.
     pub(crate) fn new(text: &str, ends: Vec<usize>) -> Result<Self, TryReserveError> {
-        debug_assert_eq!(ends.last().copied().unwrap_or_default(), text.len());
+        assert_eq!(ends.last().copied().unwrap_or_default(), text.len());
         let mut own = String::new();
         own.try_reserve_exact(text.len())?;
         own.push_str(text);

@@ -265,19 +265,19 @@ impl Tensor {
 
     /// The result of a cast: the same shape, packed bytes of another type with clean padding.
     pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Memory) -> Self {
-        debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
+        assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
         self.with_data(element_type, Data::Packed(bytes.into()))
     }
 
     /// The same codes as another type of the same width, sharing the bytes.
     pub(crate) fn with_type(&self, element_type: ElementType) -> Self {
-        debug_assert_eq!(element_type.code_bits(), self.element_type.code_bits());
+        assert_eq!(element_type.code_bits(), self.element_type.code_bits());
         self.with_data(element_type, self.data.clone())
     }
 
     /// The result of a cast to strings.
     pub(crate) fn with_strings(&self, strings: StringArray) -> Self {
-        debug_assert_eq!(strings.len(), self.elements);
+        assert_eq!(strings.len(), self.elements);
         self.with_data(ElementType::STRING, Data::Strings(Arc::new(strings)))
     }
 

@@ -96,7 +96,7 @@ pub(crate) enum FloatMethod {
 
 impl EncodeFloat {
     pub(crate) fn method(&self) -> FloatMethod {
-        debug_assert!(self.bias <= self.hub.bias + 2, "`HigherBias` raises exponents by one or two");
+        assert!(self.bias <= self.hub.bias + 2, "`HigherBias` raises exponents by one or two");
         match self.bias.cmp(&self.hub.bias) {
             Ordering::Equal => FloatMethod::SameBias,
             Ordering::Greater => FloatMethod::HigherBias,

@@ -25,7 +25,7 @@ pub(crate) fn push_finite(text: &mut String, code: u32) {
 /// with as few digits it is the closest to the code's value; of two equally close ones, it is the one whose last digit
 /// is even.
 fn shortest(code: u32) -> (u64, i32) {
-    debug_assert!((1..INFINITY).contains(&code));
+    assert!((1..INFINITY).contains(&code));
     let field = (code >> 10).max(1);
     let significand = u64::from(if code > FRACTION { FRACTION + 1 } else { 0 } | code & FRACTION);
     // All values are counted in quarters of an ulp. A decimal within half an ulp of the value rounds to it. The lower
