@@ -5,8 +5,7 @@
 # of counts.csv, --check prints the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")"
-# It builds the same crates as tests/stacks/msl.sh.
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../../target/stacks}"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../../target/instructions}"
 # Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 exec cargo run --release --locked --quiet -- "$@"
