@@ -17,6 +17,14 @@ rustup target list --installed 2>/dev/null | grep -q "$target" || rustup target 
 [ -d node_modules/binaryen ] || npm ci --ignore-scripts --no-audit --no-fund --silent ||
     not_run 'npm cannot install the packages (see above)'
 
+# Panics in the modules name files of source text. Without the folders of this machine, which would make them larger.
+cargo fetch --locked --quiet --target "$target"
+root=$(cd ../.. && pwd)
+paths="'--remap-path-prefix=$root/='"
+for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
+    paths="$paths, '--remap-path-prefix=$registry='"
+done
+
 # Builds a module of a package in target/glue/NAME; further arguments go to cargo. Modules differ in settings of one profile, so that
 # they share what they compile alike.
 module() {
@@ -25,7 +33,7 @@ module() {
     package=$2
     shift 2
     file=$(echo "$package" | tr - _)
-    cargo build --release --locked --quiet --target "$target" --package "$package" "$@"
+    cargo build --release --locked --quiet --target "$target" --config "target.$target.rustflags=[$paths]" --package "$package" "$@"
     # A program that runs for seconds is not worth optimizing.
     cargo run --release --locked --quiet --config profile.release.opt-level=0 --config profile.release.lto=false \
         --config profile.release.codegen-units=16 --package wgpu-cast-web-builder -- "target/$target/release/$file.wasm" "$glue"

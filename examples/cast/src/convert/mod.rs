@@ -152,10 +152,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             writer.discard();
             return Err(Failure::Work(format!("--strict: {lost}; nothing was written (--stats lists all tensors)")));
         }
-        // In JSON, each tensor has its losses already.
-        if !args.print.json {
-            warning(format_args!("{lost} (--strict makes this an error, --stats lists all tensors)"));
-        }
+        warning(format_args!("{lost} (--strict makes this an error, --stats lists all tensors)"));
     }
     writer.name()?;
     if let Some(path) = &args.plot {

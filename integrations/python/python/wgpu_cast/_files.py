@@ -53,6 +53,7 @@ class Converted:
     route: str
     """Where the tensors were cast."""
     warnings: tuple[str, ...]
+    """What the command warned of, such as values beyond the range of their type."""
 
 
 def convert(
