@@ -15,8 +15,8 @@ use crate::bits::packing::{pack_bytes, unpack_bytes};
 pub(crate) trait CastLoop: Send + Sync {
     fn convert(&self, source: &[u8], destination: &mut [u8]);
 
-    /// Converts the beginning of the codes with non-temporal stores, if the loop has them. Returns the numbers of
-    /// source and destination bytes that it converted.
+    /// Converts the beginning of the codes with non-temporal stores, or all codes by another loop, if that is faster past
+    /// the caches. Returns the numbers of source and destination bytes that it converted.
     fn convert_past_caches(&self, _source: &[u8], _destination: &mut [u8]) -> [usize; 2] {
         [0, 0]
     }
