@@ -17,7 +17,7 @@ use crate::cpu::neon_steps::{
 use crate::cpu::sink::convert_to_f16::ConvertToF16;
 use crate::cpu::sink::neon::{RoundToBf16, UpperHalves};
 use crate::cpu::sink::{RoundToBytes, Rounding};
-use crate::cpu::source::neon::{F8NumbersOf, Int8, OddF64};
+use crate::cpu::source::neon::{CanonicalBf16, F8NumbersOf, Int8, OddF64};
 use crate::cpu::source::{Bf16, F16, F32Source, Int, Numbers};
 use crate::cpu::table::byte::ByteTable;
 use crate::cpu::table::entries;
@@ -71,6 +71,7 @@ pub(crate) enum LongTo {
 pub(crate) enum NeonStep {
     Pack(ShortBits),
     Unpack(ShortBits),
+    Bf16ToF32,
     Bf16ToF64,
     F32ToF64,
     F64ToF32,
@@ -236,6 +237,7 @@ impl NeonStep {
             (_, SinkKind::Pack(bits)) => Some(Self::Pack(bits)),
             (SourceKind::Int8 { .. }, SinkKind::LowBits(IntBits::Packed(bits))) => Some(Self::Pack(bits.into())),
             (_, SinkKind::Unpack(bits)) => Some(Self::Unpack(bits)),
+            (SourceKind::Float(LongFloat::Bf16), SinkKind::F32) => Some(Self::Bf16ToF32),
             (SourceKind::Float(LongFloat::Bf16), SinkKind::F64) => Some(Self::Bf16ToF64),
             (SourceKind::Float(LongFloat::F32), SinkKind::F64) => Some(Self::F32ToF64),
             (SourceKind::Float(LongFloat::F64), SinkKind::F32) => Some(Self::F64ToF32),
@@ -260,7 +262,8 @@ impl NeonStep {
             Self::Unpack(bits) => {
                 with_number!(BITS = bits, ShortBits { Bits2 2, Bits4 4, Bits6 6 }, Box::new(Steps(l, Unpack::<BITS>)))
             }
-            Self::Bf16ToF64 => Box::new(Steps(l, ToF64(Bf16))),
+            Self::Bf16ToF32 => Box::new(Steps(l, ToF32(CanonicalBf16::NEW))),
+            Self::Bf16ToF64 => Box::new(Steps(l, ToF64(CanonicalBf16::NEW))),
             Self::F32ToF64 => Box::new(Steps(l, ToF64(F32Source))),
             Self::F64ToF32 => Box::new(Steps(l, F64ToF32)),
             Self::Int64ToF32 { signed } => with_bool!(SIGNED = signed, Box::new(Steps(l, Int64ToF32::<SIGNED>))),

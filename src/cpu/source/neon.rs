@@ -4,7 +4,7 @@ use zerocopy::transmute;
 
 use super::{Numbers, SignMagnitude, Source, sign_magnitude_of};
 use crate::bits::format::{FloatFormat, Specials};
-use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN, F32_NAN, F32_SIGN};
+use crate::cpu::codes::{F16_SIGN, F32_BIAS, F32_INFINITY, F32_MAN, F32_NAN, F32_SIGN};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::neon::kernels::{self as k, H, W};
 use crate::cpu::lanes::neon::{Neon, array};
@@ -57,6 +57,41 @@ impl<const SIGNED: bool> Numbers<Neon> for Int8<SIGNED> {
             return l.i32_to_f32([k::first_i16_to_i32(l.0, words), k::last_i16_to_i32(l.0, words)]);
         }
         l.i32_to_f32(l.unpack(l.load_u8(bytes), l.splat_u16(0)))
+    }
+}
+
+/// BFLOAT16. NaNs are made canonical in lanes of 16 bits, of which there are half as many vectors as of the numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct CanonicalBf16 {
+    /// The canonical NaN. It is a variable because the compiler makes more instructions of a constant one.
+    nan: u16,
+}
+
+impl CanonicalBf16 {
+    pub(crate) const NEW: Self = Self { nan: (F32_NAN >> 16) as u16 };
+}
+
+impl Source for CanonicalBf16 {
+    const BITS: usize = 16;
+}
+
+impl Numbers<Neon> for CanonicalBf16 {
+    const CANONICAL: bool = true;
+
+    #[inline(always)]
+    fn sign_magnitude(self, l: Neon, bytes: &[u8]) -> SignMagnitude<Neon> {
+        sign_magnitude_of(l, self.numbers(l, bytes))
+    }
+
+    #[inline(always)]
+    fn numbers(self, l: Neon, bytes: &[u8]) -> [W; 2] {
+        let codes = l.load_u16(bytes);
+        let magnitude = l.and_u16(codes, l.splat_u16(!F16_SIGN));
+        let is_nan = l.greater_u16(magnitude, l.splat_u16((F32_INFINITY >> 16) as u16));
+        let replaced = l.and_u16(is_nan, l.splat_u16(!F16_SIGN));
+        let codes = l.select_u16(replaced, l.splat_u16(self.nan), codes);
+        // The sign of the wider integer is shifted out. Shifting takes one instruction together with widening.
+        l.shl_u32::<16>([k::first_i16_to_i32(l.0, codes), k::last_i16_to_i32(l.0, codes)])
     }
 }
 
@@ -170,6 +205,8 @@ impl<const SPECIALS: u8> Source for F8Numbers<SPECIALS> {
 }
 
 impl<const SPECIALS: u8> Numbers<Neon> for F8Numbers<SPECIALS> {
+    const CANONICAL: bool = true;
+
     #[inline(always)]
     fn sign_magnitude(self, l: Neon, bytes: &[u8]) -> SignMagnitude<Neon> {
         sign_magnitude_of(l, self.numbers(l, bytes))

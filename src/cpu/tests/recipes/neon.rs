@@ -47,7 +47,9 @@ impl InWords for NeonStep {
         let (key, text) = match self {
             Self::Pack(_) => ('G', "packs the low bits of bytes, in vectors"),
             Self::Unpack(_) => ('U', "unpacks codes to one in each byte, in vectors"),
-            Self::Bf16ToF64 | Self::F32ToF64 | Self::F64ToF32 => ('D', "lanes: float to FLOAT or DOUBLE"),
+            Self::Bf16ToF32 | Self::Bf16ToF64 | Self::F32ToF64 | Self::F64ToF32 => {
+                ('D', "lanes: float to FLOAT or DOUBLE")
+            }
             Self::Int64ToF32 { .. } | Self::Int64ToF64 { .. } => ('J', "lanes: 64-bit integer to FLOAT or DOUBLE"),
             Self::F64ToInt64 { .. } | Self::F16ToInt32 | Self::ToUint32(_) => {
                 ('O', "lanes: float truncated to 32 or 64 bits")
