@@ -86,7 +86,7 @@ impl<S: Numbers<Neon>> Step<Neon> for ToF64<S> {
     #[inline(always)]
     fn step(self, l: Neon, source: &[u8], destination: &mut [u8]) {
         let [a, b] = self.0.numbers(l, source);
-        let canonical = if S::NANS && !S::CANONICAL { [l.canonical_f32(a), l.canonical_f32(b)] } else { [a, b] };
+        let canonical = if S::NANS { [l.canonical_f32(a), l.canonical_f32(b)] } else { [a, b] };
         l.store_f32_as_f64(canonical, destination);
     }
 }

@@ -37,8 +37,6 @@ pub(crate) trait Truncates<L: Lanes>: Source {
 pub(crate) trait Numbers<L: Lanes>: Source {
     /// The format in which [`numbers`](Self::numbers) returns them.
     const HUB: Hub = Hub::F32;
-    /// Whether NaN gives the canonical NaN with the same sign.
-    const CANONICAL: bool = false;
 
     fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L>;
     /// The numbers with their signs, rounded to odd if the hub cannot hold them. NaN gives some NaN. Numbers of 16-bit

@@ -73,11 +73,11 @@ impl CanonicalBf16 {
 
 impl Source for CanonicalBf16 {
     const BITS: usize = 16;
+    // They are canonical, and stay so in any conversion.
+    const NANS: bool = false;
 }
 
 impl Numbers<Neon> for CanonicalBf16 {
-    const CANONICAL: bool = true;
-
     #[inline(always)]
     fn sign_magnitude(self, l: Neon, bytes: &[u8]) -> SignMagnitude<Neon> {
         sign_magnitude_of(l, self.numbers(l, bytes))
@@ -205,8 +205,6 @@ impl<const SPECIALS: u8> Source for F8Numbers<SPECIALS> {
 }
 
 impl<const SPECIALS: u8> Numbers<Neon> for F8Numbers<SPECIALS> {
-    const CANONICAL: bool = true;
-
     #[inline(always)]
     fn sign_magnitude(self, l: Neon, bytes: &[u8]) -> SignMagnitude<Neon> {
         sign_magnitude_of(l, self.numbers(l, bytes))
