@@ -396,6 +396,7 @@ fn casts_past_the_caches_give_the_same_codes() {
         (FLOAT, FLOAT16),
         (DOUBLE, FLOAT16),
         (DOUBLE, FLOAT6E2M3),
+        (DOUBLE, FLOAT8E8M0),
         (FLOAT, INT4),
     ];
     for (from, to) in pairs {

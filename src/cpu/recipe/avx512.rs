@@ -188,3 +188,27 @@ impl CastLoop for LoopOfTwo {
         [source.len(), destination.len()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills the destination.
+    struct Fill(u8);
+
+    impl CastLoop for Fill {
+        fn convert(&self, _: &[u8], destination: &mut [u8]) {
+            destination.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn a_loop_of_two_casts_all_codes_by_either() {
+        let both = LoopOfTwo { in_caches: Box::new(Fill(1)), past_caches: Box::new(Fill(2)) };
+        let mut destination = [0; 3];
+        both.convert(&[0; 24], &mut destination);
+        assert_eq!(destination, [1; 3]);
+        assert_eq!(both.convert_past_caches(&[0; 24], &mut destination), [24, 3]);
+        assert_eq!(destination, [2; 3]);
+    }
+}
