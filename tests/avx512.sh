@@ -25,7 +25,7 @@ missing() {
     for program in busybox cpio xorriso g++ make xz; do
         command -v $program >/dev/null || return 0
     done
-    for file in lib/ISOLINUX/isolinux.bin lib/syslinux/modules/bios/ldlinux.c32 share/bochs/BIOS-bochs-latest share/bochs/VGABIOS-lgpl-latest; do
+    for file in lib/ISOLINUX/isolinux.bin lib/syslinux/modules/bios/ldlinux.c32 share/bochs/BIOS-bochs-latest share/vgabios/vgabios.bin; do
         [ -e /usr/$file ] || return 0
     done
     return 1
@@ -145,7 +145,7 @@ cat >$folder/bochsrc <<END
 display_library: nogui
 megs: 1024
 romimage: file=/usr/share/bochs/BIOS-bochs-latest
-vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+vgaromimage: file=/usr/share/vgabios/vgabios.bin
 cpu: model=corei7_icelake_u, ips=200000000, reset_on_triple_fault=0, ignore_bad_msrs=1
 ata0-master: type=cdrom, path=$folder/image.iso, status=inserted
 boot: cdrom
