@@ -299,7 +299,8 @@ def output_types(path):
 
 def main(cast, folder):
     os.makedirs(folder, exist_ok=True)
-    weights = ["to=float16", "to=bfloat16", "to=float8e4m3fn", "to=float16 external-from=64", "to=double external-from=16"]
+    # With 16, the scales of `resize` would be outside the model, where shape inference by onnx 1.23 does not read them.
+    weights = ["to=float16", "to=bfloat16", "to=float8e4m3fn", "to=float16 external-from=64", "to=double external-from=32"]
     graphs = ["to=float16 graph", "to=float16 graph keep_io_types", "to=bfloat16 graph keep_io_types"]
     graphs += ["to=double graph", "to=float16 graph keep=Mul keep_io_types", "to=float16 graph external-from=64"]
     failed, passed, refused = 0, 0, 0
