@@ -21,6 +21,11 @@ ROUNDED = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "double": np.f
 CONSTANT = ["to=float16", "to=bfloat16", "to=double", "to=float16 graph"]
 GIVEN = ["to=float16 graph keep_io_types", "to=bfloat16 graph", "to=double graph"]
 
+# ONNX's names of inputs that decide about shapes or choices, beside the scales of quantization.
+PARAMETERS = {
+    "delta", "depth", "iou_threshold", "limit", "lower_edge_hertz", "roi", "scales", "score_threshold", "start", "upper_edge_hertz",
+}
+
 # What cannot be near: seeds that draw other numbers, differences of numbers that the types cannot tell apart, products
 # and sums beyond their range or of many elements, maxima that become equal, and numbers that quantization rounds.
 DISTANT = (
@@ -68,14 +73,24 @@ def graphs_of(graph):
                 yield from graphs_of(inner)
 
 
+def parameters_of(model):
+    """The names of values that are parameters of operators, by the names of ONNX's inputs: they keep their type."""
+    names = set()
+    for node in (node for graph in graphs_of(model.graph) for node in graph.node):
+        inputs = onnx.defs.get_schema(node.op_type, node.domain).inputs if onnx.defs.has(node.op_type, node.domain) else []
+        names |= {name for name, of in zip(node.input, inputs) if of.name in PARAMETERS or of.name.endswith("_scale")}
+    return names
+
+
 def weights_of(model):
     """The weights of float that are converted: tensors, and the floats of Constant nodes, with their kinds."""
+    parameters = parameters_of(model)
     for graph in graphs_of(model.graph):
         # Before this version, inputs with an initializer are constants.
         inputs = {value.name for value in graph.input} if model.ir_version >= 4 else set()
-        weights = [("value", tensor) for tensor in graph.initializer if tensor.name not in inputs]
+        weights = [("value", tensor) for tensor in graph.initializer if tensor.name not in inputs | parameters]
         for node in graph.node:
-            if node.op_type == "Constant" and node.domain == "":
+            if node.op_type == "Constant" and node.domain == "" and node.output[0] not in parameters:
                 values = ((attribute.name, attribute) for attribute in node.attribute)
                 weights += ((name, value.t if name == "value" else value) for name, value in values)
         for kind, weight in weights:
