@@ -11,8 +11,9 @@ use wgpu_cast::ElementType;
 use super::dequantize::LONGEST_CONFIGURATION;
 use super::folder_types::FolderTypes;
 use super::json::{Members, members, repeated};
-use super::quantize::configuration;
+use super::quantize::{configuration, transposed_layers};
 use crate::failure::Failure;
+use crate::text::printable;
 
 /// The depth to which fields are searched for.
 const DEEPEST: usize = 16;
@@ -22,6 +23,9 @@ const FIELDS: [&str; 2] = ["torch_dtype", "dtype"];
 
 /// Fields that say how tensors are quantized. The fields inside them do not name the type of the tensors.
 const QUANTIZATION: [&str; 2] = ["quantization_config", "compression_config"];
+
+/// The field that names the kind of model.
+const MODEL: &str = "model_type";
 
 /// The file that describes a model.
 const OF_MODEL: &str = "config.json";
@@ -116,6 +120,7 @@ impl Changes {
             if let Err(error) = self.tell(text, &members, &configuration(layout, &types.kept_layers())) {
                 return Ok(Err(error));
             }
+            self.warn_of_transposed(&members, types);
         }
         // Without other casts the type of the tensors stays, because the model computes in it.
         let found = if types.is_cast { self.find(text, 0, types, 0) } else { Ok(()) };
@@ -140,6 +145,20 @@ impl Changes {
             }
         });
         Ok(())
+    }
+
+    /// Warns of layers that readers give no scales, because their weights are transposed.
+    fn warn_of_transposed(&mut self, members: &Members<'_>, types: &FolderTypes) {
+        let model = members.iter().find(|(name, _)| name == MODEL);
+        let Some(Ok(model)) = model.map(|(_, value)| serde_json::from_str::<String>(value.get())) else { return };
+        let mut layers = types.layers_with_scales(transposed_layers(&model));
+        let Some(first) = layers.next() else { return };
+        let (first, more) = (printable(first), layers.count());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.warnings.push(format!(
+            "transformers applies no scales to layers that are Conv1D, as {first}{more} in {model:?}: it takes the codes \
+             themselves as weights (--except leaves weights as they are)"
+        ));
     }
 
     /// Searches for fields in an object. `start` is its place in the file.

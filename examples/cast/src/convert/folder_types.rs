@@ -70,6 +70,12 @@ impl FolderTypes {
         self.others.iter().map(|name| self.layer(name)).chain(output).collect()
     }
 
+    /// The layers with scales whose names end with one of these parts.
+    pub fn layers_with_scales<'a>(&'a self, parts: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        let layers = self.weights.iter().map(|weight| module(weight));
+        layers.filter(|layer| layer.rsplit('.').next().is_some_and(|part| parts.contains(&part)))
+    }
+
     /// The layer of a tensor that gets no scale. One that is no `weight`, such as the experts of a layer in one tensor,
     /// belongs to the layer before the last point. transformers takes a name for all that begins with it, so that the tensor
     /// itself is listed if weights with scales do.

@@ -7,7 +7,7 @@ mod weights;
 
 use wgpu_cast::ElementType;
 
-pub use config::configuration;
+pub use config::{configuration, transposed_layers};
 pub use layout::Layout;
 pub use weights::is_weight;
 

@@ -360,6 +360,33 @@ fn configurations_name_all_layers_without_scales() {
     assert_eq!(json(&folder, "out/config.json")["quantization_config"]["ignore"], json!([]));
 }
 
+/// transformers looks for linear layers. Those of GPT-2 are others; another model has linear ones of the same names.
+#[test]
+fn layers_with_transposed_weights_are_told() {
+    let data = floats(&[1.0; 4]);
+    let names = ["h.0.attn.c_attn.weight", "h.0.mlp.c_fc.weight", "h.0.other.weight"];
+    let tensors = names.map(|name| (name, "F32", &[2, 2][..], &data[..]));
+    let told = |layers: &str| {
+        format!(
+            "warning: m/config.json: transformers applies no scales to layers that are Conv1D, as {layers} in \"gpt2\": it \
+             takes the codes themselves as weights (--except leaves weights as they are)\n"
+        )
+    };
+    for (model, options, warning) in [
+        ("gpt2", "", told("h.0.attn.c_attn and 1 more")),
+        ("gpt2", "--except *.c_fc.*", told("h.0.attn.c_attn")),
+        ("gpt2", "--except *.c_*", String::new()),
+        ("gpt_bigcode", "", String::new()),
+    ] {
+        let folder = Folder::new();
+        folder.write("m/a.safetensors", checkpoint(&tensors));
+        folder.write("m/config.json", json!({ "model_type": model }).to_string());
+        let outcome = folder.cast(&format!("convert m out --quantize row --copy-others {options}"));
+        let told: String = outcome.stderr.split_inclusive('\n').filter(|line| line.starts_with("warning")).collect();
+        assert_eq!((outcome.status, told), (Some(0), warning), "{model} {options}");
+    }
+}
+
 /// If tensors are cast to other types, the configuration names the new type, or a warning says why not.
 #[test]
 fn configurations_name_the_type_of_what_is_cast_without_scales() {
