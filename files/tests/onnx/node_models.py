@@ -82,15 +82,14 @@ def parameters_of(model):
     return names
 
 
-def weights_of(model):
-    """The weights of float that are converted: tensors, and the floats of Constant nodes, with their kinds."""
-    parameters = parameters_of(model)
+def weights_of(model, kept=frozenset()):
+    """Tensors of float and the floats of Constant nodes, with their kinds, apart from those of names that are kept."""
     for graph in graphs_of(model.graph):
         # Before this version, inputs with an initializer are constants.
         inputs = {value.name for value in graph.input} if model.ir_version >= 4 else set()
-        weights = [("value", tensor) for tensor in graph.initializer if tensor.name not in inputs | parameters]
+        weights = [("value", tensor) for tensor in graph.initializer if tensor.name not in inputs | kept]
         for node in graph.node:
-            if node.op_type == "Constant" and node.domain == "" and node.output[0] not in parameters:
+            if node.op_type == "Constant" and node.domain == "" and node.output[0] not in kept:
                 values = ((attribute.name, attribute) for attribute in node.attribute)
                 weights += ((name, value.t if name == "value" else value) for name, value in values)
         for kind, weight in weights:
@@ -103,7 +102,7 @@ def rounded(model, to):
     result = onnx.ModelProto()
     result.CopyFrom(model)
     there_and_back = lambda array: np.asarray(array, np.float32).astype(ROUNDED[to]).astype(np.float32)
-    for kind, weight in weights_of(result):
+    for kind, weight in weights_of(result, parameters_of(result)):
         match kind:
             case "value":
                 weight.CopyFrom(numpy_helper.from_array(there_and_back(numpy_helper.to_array(weight)), weight.name))
