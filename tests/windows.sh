@@ -42,13 +42,13 @@ export WINEDEBUG=-all WINEDLLOVERRIDES='bcryptprimitives=n;mscoree=;mshtml='
 # Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 on_cpu() {
-    (cd "$folder" && env -u DISPLAY WINEPREFIX="$folder/cpu" wine cast.exe "$@" --device cpu)
+    (cd "$folder" && env -u DISPLAY WINEPREFIX="$folder/cpu" wine wgpu-cast.exe "$@" --device cpu)
 }
 # Vulkan and GL need an X server in Wine, from the start of its own server on: hence a folder of its own.
 on_gpu() { # backend
     export WGPU_BACKEND="$1"
     shift
-    (cd "$folder" && WINEPREFIX="$folder/gpu" xvfb-run -a wine cast.exe "$@" --device gpu)
+    (cd "$folder" && WINEPREFIX="$folder/gpu" xvfb-run -a wine wgpu-cast.exe "$@" --device gpu)
 }
 
 echo '== conversions'
