@@ -47,8 +47,7 @@ if missing; then
 fi
 mkdir -p $folder
 if [ ! -e $folder/vmlinuz ]; then
-    # Linux 6.1, which Debian 12 has beside 6.12, stops while it starts on the emulated Ice Lake. Later releases of Debian have no
-    # package for 6.12 alone.
+    # Debian 12 has Linux 6.12 beside its own 6.1, which stops while it starts on the emulated Ice Lake.
     kernel=$(apt-cache depends linux-image-6.12-cloud-amd64 linux-image-cloud-amd64 2>/dev/null |
         sed -n 's/^ *Depends: \(linux-image-[^ ]*\).*/\1/p' | head -n 1)
     [ -n "$kernel" ] || not_run 'apt-get knows no linux-image-cloud-amd64: this is not Debian'

@@ -73,8 +73,8 @@ pub struct ModelRules<'a> {
     pub graph: Option<GraphRules<'a>>,
     /// Initializers of at least this many bytes are stored in the file of external data, and smaller ones in the model.
     /// `None`: those that were in files before are stored in the file. If the model would exceed 2 GiB, all initializers
-    /// of at least 1,024 bytes are stored in the file. A smaller limit may move the scales of a `Resize` or a shape there, which
-    /// shape inference by the `onnx` package reads in the model only.
+    /// of at least 1,024 bytes are stored in the file. A lower limit may also move shapes and the scales of `Resize`
+    /// there, which shape inference by the `onnx` package reads in the model only.
     pub external_from: Option<u64>,
     /// The file of external data: a path relative to the model's folder, with `/` between names.
     pub data_file: &'a str,

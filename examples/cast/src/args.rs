@@ -123,9 +123,9 @@ pub struct ConvertArgs {
     /// With --graph: nodes that keep their type, by operator or name; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "graph")]
     pub keep: Vec<Pattern>,
-    /// ONNX models: initializers of at least this size go to OUT.data, and smaller ones into the model [default: those
-    /// that were in such a file go there; beyond 2 GiB all from 1 KiB]. Shape inference by the onnx package reads shapes
-    /// and the scales of a Resize inside the model only: below 1KiB, they may go to OUT.data
+    /// ONNX models: initializers of at least this size go to OUT.data, and smaller ones into the model. Sizes below 1KiB
+    /// may also move shapes and the scales of Resize there, which the onnx package's shape inference then refuses to read
+    /// [default: those that were in such a file go there; beyond 2 GiB all from 1 KiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub external_from: Option<u64>,
     #[command(flatten)]

@@ -22,9 +22,7 @@ CONSTANT = ["to=float16", "to=bfloat16", "to=double", "to=float16 graph"]
 GIVEN = ["to=float16 graph keep_io_types", "to=bfloat16 graph", "to=double graph"]
 
 # ONNX's names of inputs that decide about shapes or choices, beside the scales of quantization.
-PARAMETERS = {
-    "delta", "depth", "iou_threshold", "limit", "lower_edge_hertz", "roi", "scales", "score_threshold", "start", "upper_edge_hertz",
-}
+PARAMETERS = set("delta depth iou_threshold limit lower_edge_hertz roi scales score_threshold start upper_edge_hertz".split())
 
 # What cannot be near: seeds that draw other numbers, differences of numbers that the types cannot tell apart, products
 # and sums beyond their range or of many elements, maxima that become equal, and numbers that quantization rounds.
@@ -76,9 +74,11 @@ def graphs_of(graph):
 def parameters_of(model):
     """The names of values that are parameters of operators, by the names of ONNX's inputs: they keep their type."""
     names = set()
-    for node in (node for graph in graphs_of(model.graph) for node in graph.node):
-        inputs = onnx.defs.get_schema(node.op_type, node.domain).inputs if onnx.defs.has(node.op_type, node.domain) else []
-        names |= {name for name, of in zip(node.input, inputs) if of.name in PARAMETERS or of.name.endswith("_scale")}
+    for graph in graphs_of(model.graph):
+        for node in graph.node:
+            if onnx.defs.has(node.op_type, node.domain):
+                inputs = (of.name for of in onnx.defs.get_schema(node.op_type, node.domain).inputs)
+                names |= {name for name, of in zip(node.input, inputs) if of in PARAMETERS or of.endswith("_scale")}
     return names
 
 

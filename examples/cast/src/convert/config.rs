@@ -24,7 +24,7 @@ const FIELDS: [&str; 2] = ["torch_dtype", "dtype"];
 /// Fields that say how tensors are quantized. The fields inside them do not name the type of the tensors.
 const QUANTIZATION: [&str; 2] = ["quantization_config", "compression_config"];
 
-/// The field that names the kind of model.
+/// The field that names the kind of model. A model of several, such as an encoder and a decoder, has an object for each.
 const MODEL: &str = "model_type";
 
 /// The file that describes a model.
@@ -147,18 +147,19 @@ impl Changes {
         Ok(())
     }
 
-    /// Warns of layers that readers give no scales, because their weights are transposed.
-    fn warn_of_transposed(&mut self, members: &Members<'_>, types: &FolderTypes) {
-        let model = members.iter().find(|(name, _)| name == MODEL);
-        let Some(Ok(model)) = model.map(|(_, value)| serde_json::from_str::<String>(value.get())) else { return };
-        let mut layers = types.layers_with_scales(transposed_layers(&model));
-        let Some(first) = layers.next() else { return };
-        let (first, more) = (printable(first), layers.count());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        self.warnings.push(format!(
-            "transformers applies no scales to layers that are Conv1D, as {first}{more} in {model:?}: it takes the codes \
-             themselves as weights (--except leaves weights as they are)"
-        ));
+    /// Warns of layers with transposed weights, to which transformers applies no scales.
+    fn warn_of_transposed(&mut self, object: &Members<'_>, types: &FolderTypes) {
+        let inner = object.iter().filter_map(|(_, value)| members(value.get()).ok());
+        for model in inner.filter_map(|object| model_type(&object)).chain(model_type(object)) {
+            let mut layers = types.layers_with_scales(transposed_layers(&model));
+            let Some(first) = layers.next() else { continue };
+            let (first, more) = (printable(first), layers.count());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            self.warnings.push(format!(
+                "transformers takes the codes without the scales in layers that are Conv1D, which {model:?} has: \
+                 {first}{more} (--except leaves weights as they are)"
+            ));
+        }
     }
 
     /// Searches for fields in an object. `start` is its place in the file.
@@ -187,6 +188,12 @@ impl Changes {
         }
         Ok(())
     }
+}
+
+/// The kind of model that an object describes.
+fn model_type(object: &Members<'_>) -> Option<String> {
+    let (_, value) = object.iter().find(|(name, _)| name == MODEL)?;
+    serde_json::from_str(value.get()).ok()
 }
 
 /// The place of a member whose value lies here, with the comma behind it, or the one before it if it is the last one.

@@ -368,22 +368,25 @@ fn layers_with_transposed_weights_are_told() {
     let tensors = names.map(|name| (name, "F32", &[2, 2][..], &data[..]));
     let told = |layers: &str| {
         format!(
-            "warning: m/config.json: transformers applies no scales to layers that are Conv1D, as {layers} in \"gpt2\": it \
-             takes the codes themselves as weights (--except leaves weights as they are)\n"
+            "warning: m/config.json: transformers takes the codes without the scales in layers that are Conv1D, which \
+             \"gpt2\" has: {layers} (--except leaves weights as they are)\n"
         )
     };
-    for (model, options, warning) in [
-        ("gpt2", "", told("h.0.attn.c_attn and 1 more")),
-        ("gpt2", "--except *.c_fc.*", told("h.0.attn.c_attn")),
-        ("gpt2", "--except *.c_*", String::new()),
-        ("gpt_bigcode", "", String::new()),
+    let both = told("h.0.attn.c_attn and 1 more");
+    let captions = json!({"decoder": {"model_type": "gpt2"}, "model_type": "vision-encoder-decoder"});
+    for (config, options, warning) in [
+        (json!({"model_type": "gpt2"}), "", both.as_str()),
+        (captions, "", &both),
+        (json!({"model_type": "gpt2"}), "--except *.c_fc.*", &told("h.0.attn.c_attn")),
+        (json!({"model_type": "gpt2"}), "--except *.c_*", ""),
+        (json!({"model_type": "gpt_bigcode"}), "", ""),
     ] {
         let folder = Folder::new();
         folder.write("m/a.safetensors", checkpoint(&tensors));
-        folder.write("m/config.json", json!({ "model_type": model }).to_string());
+        folder.write("m/config.json", config.to_string());
         let outcome = folder.cast(&format!("convert m out --quantize row --copy-others {options}"));
         let told: String = outcome.stderr.split_inclusive('\n').filter(|line| line.starts_with("warning")).collect();
-        assert_eq!((outcome.status, told), (Some(0), warning), "{model} {options}");
+        assert_eq!((outcome.status, told), (Some(0), warning.to_owned()), "{config} {options}");
     }
 }
 

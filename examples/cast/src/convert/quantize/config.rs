@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::layout::{BLOCK, Layout};
 
-/// The models of huggingface/transformers with layers that are `Conv1D` (pytorch_utils.py), by their `model_type`. The weights
-/// of such layers are transposed. Scales are for linear layers, so that transformers gives these none and takes the codes as
+/// The models of huggingface/transformers (5.24) with layers that are `Conv1D` (pytorch_utils.py), by their `model_type`. The
+/// weights of such layers are transposed. transformers applies scales to linear layers only, and takes the codes of these as
 /// they are.
 const TRANSPOSED: [&str; 5] = ["clvp", "decision_transformer", "gpt2", "imagegpt", "openai-gpt"];
 
 /// The last parts of the names of those layers. Other models have linear layers with the same names.
 const TRANSPOSED_LAYERS: [&str; 4] = ["c_attn", "c_fc", "c_proj", "q_attn"];
 
-/// The last parts of the names of layers that readers give no scales in a model of this `model_type`.
+/// The last parts of the names of such layers in a model of this `model_type`.
 pub fn transposed_layers(model: &str) -> &'static [&'static str] {
     if TRANSPOSED.contains(&model) { &TRANSPOSED_LAYERS } else { &[] }
 }
