@@ -240,6 +240,8 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.levels and args.new:
         parser.error("--levels compares one build with itself")
+    if args.levels and args.isa and len(args.isa) < 2:
+        parser.error("--levels compares at least two instruction sets, such as --isa 'avx2 avx512'")
     if not args.levels and not args.old:
         parser.error("name the old build")
     args.wanted = [
