@@ -119,7 +119,7 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
     }
 }
 
-/// As [`Steps`], with other lanes for the loop with non-temporal stores.
+/// As [`Steps`], with other lanes past the caches.
 pub(crate) struct StepsOfTwo<L, N, T>(pub L, pub N, pub T);
 
 impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> {
@@ -128,7 +128,12 @@ impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> 
     }
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(self.1, self.2).convert_past_caches(source, destination)
+        let past_caches = Steps(self.1, self.2);
+        if <T as Step<N>>::NON_TEMPORAL {
+            return past_caches.convert_past_caches(source, destination);
+        }
+        past_caches.convert(source, destination);
+        [source.len(), destination.len()]
     }
 }
 
@@ -340,5 +345,21 @@ impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_T
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
         (self.0)(S::read(source)).write(destination);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::isa::Baseline;
+
+    #[test]
+    fn a_loop_of_two_without_non_temporal_stores_casts_all_codes_past_the_caches() {
+        let l = Portable(Baseline);
+        let low_bytes = StepsOfTwo(l, l, Map::<u64, u8, _, 2>::new(|x| x as u8));
+        let source: Vec<u8> = (1..=5u64).flat_map(u64::to_le_bytes).collect();
+        let mut destination = [0; 5];
+        assert_eq!(low_bytes.convert_past_caches(&source, &mut destination), [40, 5]);
+        assert_eq!(destination, [1, 2, 3, 4, 5]);
     }
 }

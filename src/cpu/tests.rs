@@ -398,6 +398,12 @@ fn casts_past_the_caches_give_the_same_codes() {
         (DOUBLE, FLOAT6E2M3),
         (DOUBLE, FLOAT8E8M0),
         (FLOAT, INT4),
+        (FLOAT, INT16),
+        (DOUBLE, UINT16),
+        (DOUBLE, INT32),
+        (DOUBLE, UINT32),
+        (DOUBLE, FLOAT),
+        (FLOAT16, FLOAT),
     ];
     for (from, to) in pairs {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();

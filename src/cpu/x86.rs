@@ -165,6 +165,7 @@ impl X86V4 {
         (mask: __mmask16, a: __m512i, b: __m512i) -> __m512i: _mm512_mask_blend_epi32;
         (mask: __mmask32, a: __m512i, b: __m512i) -> __m512i: _mm512_mask_blend_epi16;
         (a: __m512i, mask: __mmask8, b: __m512i, c: __m512i) -> __m512i: _mm512_mask_or_epi64;
+        (a: __m512i, mask: __mmask16, b: __m512i, c: __m512i) -> __m512i: _mm512_mask_and_epi32;
         (a: __m512i, mask: __mmask32, b: __m512i, c: __m512i) -> __m512i: _mm512_mask_sub_epi16;
         (a: __m512i) -> __m256i: _mm512_cvtepi16_epi8;
         (a: __m256i) -> __m512i: _mm512_cvtepi32_epi64 _mm512_cvtepu16_epi32 _mm512_cvtepu8_epi16;

@@ -6,7 +6,7 @@ pub(crate) mod pack;
 use bytemuck::cast;
 
 use super::{BOUND, Lanes, cut};
-use crate::cpu::codes::F32_INFINITY;
+use crate::cpu::codes::{F32_INFINITY, F32_NAN, F32_SIGN};
 use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, splat_u8, store};
@@ -199,6 +199,16 @@ impl Lanes for Avx512 {
         [self.0._mm512_unpacklo_epi16(low, high), self.0._mm512_unpackhi_epi16(low, high)]
     }
 
+    #[inline(always)]
+    fn load_f16(self, bytes: &[u8]) -> [__m512i; 2] {
+        let halves = [array::<32>(bytes), array::<32>(&bytes[32..])];
+        both!(|halves| {
+            let numbers = self.0._mm512_cvtph_ps(cast(halves));
+            let is_nan = self.0._mm512_cmpunord_ps_mask(numbers, numbers);
+            let numbers = cast(numbers);
+            self.0._mm512_mask_and_epi32(numbers, is_nan, numbers, cast([F32_SIGN | F32_NAN; 16]))
+        })
+    }
     #[inline(always)]
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m512i) -> [__m512i; 2] {
         let halves: [__m256i; 2] = cast(magnitude);

@@ -1,11 +1,11 @@
 //! The recipes of AVX-512.
 
 use super::kinds::{LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, TruncatedBits};
-use super::lanes::{InLanes, codes, short_codes};
+use super::lanes::{WideFloat, codes, short_codes};
 use super::to_f16::ToF16;
 use super::{InstructionSet, SharedRecipe, VectorRecipe};
 use crate::bits::reference::EncodeFloat;
-use crate::cpu::cast_loop::{CastLoop, Steps};
+use crate::cpu::cast_loop::{CastLoop, SourceToSink, Step, Steps, StepsOfTwo, ToInt};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::{avx2::Avx2, avx512::Avx512};
 use crate::cpu::sign_rule::ANY;
@@ -27,7 +27,12 @@ pub(crate) enum Avx512Recipe {
     /// FLOAT truncated to packed codes of less than a byte, in AVX2's lanes. They have 1.2 to 1.5 times the speed of AVX-512's lanes
     /// here.
     TruncateF32InAvx2(PackedBits),
-    /// DOUBLE to FLOAT8E8M0. Past the caches it is rounded in AVX2's lanes, which are faster there.
+    /// FLOAT and DOUBLE truncated to 16 bits. Past the caches, this and the two that follow take AVX2's lanes, which are faster
+    /// there.
+    TruncateTo16(WideFloat),
+    /// DOUBLE truncated to INT32.
+    F64ToInt32,
+    /// DOUBLE to FLOAT8E8M0.
     F64ToE8m0(RoundingToE8m0),
     /// FLOAT16 and BFLOAT16 to floats of at most 8 bits.
     RoundCodes16(RoundingOfFloats16, CodeLayout),
@@ -68,6 +73,13 @@ impl InstructionSet for X86V4 {
             (SourceKind::Float(LongFloat::F32), SinkKind::Truncate(TruncatedBits::Bits4)) => {
                 return Avx512Recipe::TruncateF32InAvx2(PackedBits::Bits4);
             }
+            (SourceKind::Float(LongFloat::F32), SinkKind::Truncate(TruncatedBits::Bits16)) => {
+                return Avx512Recipe::TruncateTo16(WideFloat::F32);
+            }
+            (SourceKind::Float(LongFloat::F64), SinkKind::Truncate(TruncatedBits::Bits16)) => {
+                return Avx512Recipe::TruncateTo16(WideFloat::F64);
+            }
+            (SourceKind::Float(LongFloat::F64), SinkKind::Int32) => return Avx512Recipe::F64ToInt32,
             (SourceKind::Float(from @ LongFloat::F64), SinkKind::E8m0(to)) => {
                 return Avx512Recipe::F64ToE8m0(RoundingToE8m0::new(&to, from.hub()));
             }
@@ -98,13 +110,11 @@ impl InstructionSet for X86V4 {
                     short_codes(l, F32Source, LowBits::<BITS>, CodeLayout::Packed)
                 })
             }
-            Avx512Recipe::F64ToE8m0(to) => {
-                let in_lanes = InLanes::FloatToE8m0 { from: LongFloat::F64, to };
-                Box::new(LoopOfTwo {
-                    in_caches: in_lanes.build(l, CodeLayout::Packed),
-                    past_caches: in_lanes.build(Avx2(self.v3), CodeLayout::Packed),
-                })
-            }
+            Avx512Recipe::TruncateTo16(WideFloat::F32) => avx2_past_caches(l, SourceToSink(F32Source, LowBits::<16>)),
+            Avx512Recipe::TruncateTo16(WideFloat::F64) => avx2_past_caches(l, SourceToSink(F64Source, LowBits::<16>)),
+            Avx512Recipe::F64ToInt32 => avx2_past_caches(l, ToInt::<_, 32, true>(F64Source)),
+            Avx512Recipe::F64ToE8m0(RoundingToE8m0::Saturating(to)) => avx2_past_caches(l, SourceToSink(F64Source, to)),
+            Avx512Recipe::F64ToE8m0(RoundingToE8m0::ToNan(to)) => avx2_past_caches(l, SourceToSink(F64Source, to)),
             Avx512Recipe::RoundCodes16(to, layout) => round(l, Codes16, to, layout),
             Avx512Recipe::RoundF64(to, layout) => round(l, F64Source, to, layout),
             Avx512Recipe::RoundF32To4(to, layout) => short_codes(l, F32Source, to, layout),
@@ -119,6 +129,11 @@ impl InstructionSet for X86V4 {
             Avx512Recipe::RegisterTable(table) => Box::new(RegisterLoop(l, table)),
         }
     }
+}
+
+/// The loop of a step, in AVX2's lanes past the caches.
+fn avx2_past_caches<T: Step<Avx512> + Step<Avx2> + 'static>(l: Avx512, step: T) -> Box<dyn CastLoop> {
+    Box::new(StepsOfTwo(l, Avx2(l.0.v3), step))
 }
 
 fn round<S: Floats16 + 'static>(l: Avx512, source: S, to: RoundingOfFloats16, layout: CodeLayout) -> Box<dyn CastLoop> {
@@ -169,46 +184,5 @@ impl Avx512Recipe {
             }
             _ => None,
         }
-    }
-}
-
-/// One loop in the caches, and another one past them, with ordinary stores in both.
-struct LoopOfTwo {
-    in_caches: Box<dyn CastLoop>,
-    past_caches: Box<dyn CastLoop>,
-}
-
-impl CastLoop for LoopOfTwo {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        self.in_caches.convert(source, destination);
-    }
-
-    fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        self.past_caches.convert(source, destination);
-        [source.len(), destination.len()]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Fills the destination.
-    struct Fill(u8);
-
-    impl CastLoop for Fill {
-        fn convert(&self, _: &[u8], destination: &mut [u8]) {
-            destination.fill(self.0);
-        }
-    }
-
-    #[test]
-    fn a_loop_of_two_casts_all_codes_by_either() {
-        let both = LoopOfTwo { in_caches: Box::new(Fill(1)), past_caches: Box::new(Fill(2)) };
-        let mut destination = [0; 3];
-        both.convert(&[0; 24], &mut destination);
-        assert_eq!(destination, [1; 3]);
-        assert_eq!(both.convert_past_caches(&[0; 24], &mut destination), [24, 3]);
-        assert_eq!(destination, [2; 3]);
     }
 }

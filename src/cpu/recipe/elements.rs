@@ -161,6 +161,18 @@ macro_rules! map {
     };
 }
 
+/// As `map!`, with vectors of half the length past the caches, and with non-temporal stores there for words of at least `$from`
+/// bytes.
+macro_rules! map_to_less {
+    ($isa:ident, $from:ident, |$x:ident: $word:ty| $code:expr) => {
+        map_to_less::<_, $word, _, $from>(
+            $isa,
+            #[inline(always)]
+            move |$x: $word| $code,
+        )
+    };
+}
+
 /// There is a loop with non-temporal stores for words of at least 16 bits. To words of 8 bits, such stores gain
 /// nothing.
 const AT_LEAST_16_BITS: usize = 2;
@@ -174,6 +186,14 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Box<dyn CastLoop> {
     Box::new(Steps(Portable(isa), Map::<S, D, _, AT_LEAST_16_BITS>::new(function)))
+}
+
+fn map_to_less<I: Instructions + 'static, S: Word + 'static, D: Word + 'static, const NON_TEMPORAL_FROM: usize>(
+    isa: I,
+    function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
+) -> Box<dyn CastLoop> {
+    let code = Map::<S, D, _, NON_TEMPORAL_FROM>::new(function);
+    Box::new(StepsOfTwo(Portable(isa), Portable(isa.half_width()), code))
 }
 
 impl Element {
@@ -243,7 +263,7 @@ impl Element {
             Self::Int8Exact { signed: true, to } => map!(i, |x: i8| to.code::<true>(x.into())),
             Self::Int8Exact { signed: false, to } => map!(i, |x: u8| to.code::<false>(x.into())),
             Self::Bf16ToF32 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
-            Self::F64ToF32 => map!(i, |x: u64| scalar::f64_to_f32(x)),
+            Self::F64ToF32 => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| scalar::f64_to_f32(x)),
             Self::Bf16ToF64 => map!(i, |x: u16| scalar::f32_to_f64(u32::from(x) << 16)),
             Self::F32ToF64 => map!(i, |x: u32| scalar::f32_to_f64(x)),
             Self::F64ToInt64 { signed } => {
@@ -252,7 +272,7 @@ impl Element {
             Self::ToUint32(LongFloat::F16) => map!(i, |x: u16| scalar::f16_to_int32(x, 0)),
             Self::ToUint32(LongFloat::Bf16) => map!(i, |x: u16| scalar::f32_to_uint32(u32::from(x) << 16)),
             Self::ToUint32(LongFloat::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
-            Self::ToUint32(LongFloat::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
+            Self::ToUint32(LongFloat::F64) => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| scalar::f64_to_uint32(x)),
             Self::F64To16(to) => {
                 // The compiler does not vectorise a loop of this function with non-temporal stores: with AVX2 it takes
                 // twelve times as long.
@@ -323,27 +343,20 @@ impl Widened {
     }
 }
 
-/// As `map!`, with vectors of half the length where large results are stored, which have at least `$from` bytes.
-macro_rules! map_to_less {
-    ($isa:ident, $from:ident, |$x:ident: $word:ty| $code:expr) => {{
-        let code = Map::<$word, _, _, $from>::new(
-            #[inline(always)]
-            move |$x: $word| $code,
-        );
-        Box::new(StepsOfTwo(Portable($isa), Portable($isa.half_width()), code))
-    }};
-}
-
 impl Narrowed {
     fn build<I: Instructions + 'static>(self, i: I) -> Box<dyn CastLoop> {
         match self {
-            Self::From16To8 => map!(i, |x: u16| x as u8),
+            Self::From16To8 => Self::build_16_to_8(i.half_width()),
             Self::From32To8 => map!(i, |x: u32| x as u8),
             Self::From64To8 => map!(i, |x: u64| x as u8),
             Self::From32To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u32| x as u16),
             Self::From64To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| x as u16),
             Self::From64To32 => Self::build_64_to_32(i.half_width()),
         }
+    }
+
+    fn build_16_to_8<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {
+        map!(i, |x: u16| x as u8)
     }
 
     fn build_64_to_32<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {

@@ -40,6 +40,14 @@ impl InWords for Avx512Recipe {
                 let truncated = ('l', "AVX2's lanes of 16 bits: FLOAT truncated to its low bits", "sink/low_bits.rs");
                 with(truncated, format!("{to:?}"))
             }
+            Self::TruncateTo16(from) => {
+                let truncated = "lanes of 16 bits: float truncated, AVX2's past the caches";
+                with(('a', truncated, "sink/low_bits.rs"), format!("{from:?}"))
+            }
+            Self::F64ToInt32 => {
+                let truncated = "lanes of 32 bits: DOUBLE truncated, AVX2's past the caches";
+                with(('g', truncated, "cast_loop.rs"), String::new())
+            }
             Self::F64ToE8m0(to) => {
                 let rounded = "lanes of 32 bits: DOUBLE to a power of two, AVX2's past the caches";
                 with(('e', rounded, "sink/e8m0.rs"), format!("{to:?}"))
