@@ -34,15 +34,20 @@
 // Where wgpu's types are sent to threads, they nest deeper than the default limit of 128. Rust 1.101 warns of that, and
 // a later version is to refuse it.
 #![recursion_limit = "256"]
+#![cfg_attr(not(feature = "cpu"), allow(dead_code, unused_imports, reason = "casts on the CPU use them"))]
+
+#[cfg(all(test, not(feature = "cpu")))]
+compile_error!("the tests need the feature `cpu`");
 
 mod bits;
 #[cfg(feature = "wgpu")]
 mod caster;
+#[cfg(feature = "cpu")]
 pub mod cpu;
 pub mod docs;
 #[cfg(feature = "wgpu")]
 mod gpu;
-#[cfg(feature = "wgpu")]
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
 mod host;
 mod kernel;
 #[cfg(test)]
@@ -70,19 +75,26 @@ pub use types::spec::CastSpec;
 pub use types::tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
 pub use with_wgpu::*;
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
+pub use with_wgpu_and_cpu::*;
 
 /// The items that the feature `wgpu` adds.
 #[cfg(feature = "wgpu")]
 mod with_wgpu {
     pub use crate::caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
+    pub use crate::plan::Coverage;
+    pub use wgpu;
+}
+
+/// The items that the features `cpu` and `wgpu` add together.
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
+mod with_wgpu_and_cpu {
     pub use crate::host::adapter::{AdapterSummary, DeviceChoice, adapters};
     pub use crate::host::batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
     #[cfg(not(target_family = "wasm"))]
     pub use crate::host::blocking;
     pub use crate::host::context::{CastReport, Context, Route};
     pub use crate::host::self_test::SelfTestReport;
-    pub use crate::plan::Coverage;
-    pub use wgpu;
 }
 
 /// The version of this crate. Kernels and the answers of [`Caster::self_test`](crate::Caster::self_test) may change

@@ -13,7 +13,7 @@ count() { # name, arguments of cargo tree
 }
 
 counts=$(
-    for features in '' cpu-simd threads,cpu-simd wgpu wgpu,cpu-simd wgpu,backends,threads,cpu-simd; do
+    for features in '' cpu cpu-simd threads,cpu-simd wgpu wgpu,cpu wgpu,cpu-simd wgpu,backends,threads,cpu-simd; do
         count "${features:-none}" --package wgpu-cast --edges normal --no-default-features --features "$features"
     done
     count "the library's tests and benches" --package wgpu-cast --edges normal,build,dev

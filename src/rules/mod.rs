@@ -1,4 +1,5 @@
 //! Rules that need no conversion: what each opset allows, and numbers as text.
 
 pub mod onnx;
+#[cfg(feature = "cpu")]
 pub(crate) mod strings;
