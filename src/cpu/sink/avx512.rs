@@ -140,13 +140,16 @@ pub(crate) struct ShiftInteger<const BITS: usize> {
 }
 
 impl ShiftInteger<8> {
-    /// `None` unless the destination is a float of 8 bits to which integers are rounded by shifting.
+    /// `None` unless the destination is a float of 8 bits to which integers are rounded by shifting, and whose limit is an
+    /// integer.
     pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
         match Rounding::new(to)? {
             Rounding::ToBytes(RoundToBytes::Add8(_) | RoundToBytes::Add8NoNegativeZero(_)) => {
                 let shift = Shift::new(&Hub::F32, to);
-                // The cast saturates: if the limit is beyond 16 bits, no integer needs one.
-                Some(Self { limit: f32::from_bits(shift.limit) as u16, shift })
+                let limit = f32::from_bits(shift.limit);
+                // The Rust cast saturates: if the limit is beyond 16 bits, no integer needs one. Every limit of ONNX's types is
+                // an integer; one that is not would have no integer with its code.
+                (limit.fract() == 0.0).then_some(Self { limit: limit as u16, shift })
             }
             _ => None,
         }
