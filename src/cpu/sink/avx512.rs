@@ -305,3 +305,21 @@ impl MagnitudeTable {
         l.0._mm512_permutex2var_epi16(cast(first), index, cast(second))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::conversion::{Conversion, Encode};
+    use crate::types::element::ElementType;
+    use crate::types::options::CastOptions;
+
+    #[test]
+    fn a_limit_between_two_integers_is_not_shifted_to() {
+        let conversion =
+            Conversion::new(ElementType::UINT16, ElementType::FLOAT8E4M3FN, &CastOptions::default()).unwrap();
+        let Encode::Float(to) = conversion.encode else { panic!("{:?}", conversion.encode) };
+        assert!(ShiftInteger::new(&to).is_some());
+        // Four significand bits, and a greatest number of 15.5.
+        assert!(ShiftInteger::new(&EncodeFloat { man: 4, bias: 3, max: 0x6f, overflow: 0x6f, ..to }).is_none());
+    }
+}
