@@ -47,7 +47,7 @@ pub mod cpu;
 pub mod docs;
 #[cfg(feature = "wgpu")]
 mod gpu;
-#[cfg(all(feature = "cpu", feature = "wgpu"))]
+#[cfg(feature = "wgpu")]
 mod host;
 mod kernel;
 #[cfg(test)]
@@ -82,6 +82,7 @@ pub use with_wgpu_and_cpu::*;
 #[cfg(feature = "wgpu")]
 mod with_wgpu {
     pub use crate::caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
+    pub use crate::host::self_test::SelfTestReport;
     pub use crate::plan::Coverage;
     pub use wgpu;
 }
@@ -94,7 +95,6 @@ mod with_wgpu_and_cpu {
     #[cfg(not(target_family = "wasm"))]
     pub use crate::host::blocking;
     pub use crate::host::context::{CastReport, Context, Route};
-    pub use crate::host::self_test::SelfTestReport;
 }
 
 /// The version of this crate. Kernels and the answers of [`Caster::self_test`](crate::Caster::self_test) may change

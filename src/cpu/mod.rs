@@ -47,7 +47,7 @@ mod one_per_byte;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod pack;
 mod recipe;
-pub(crate) mod reference;
+mod reference;
 mod relative_error;
 mod scalar;
 mod scaled;

@@ -1,10 +1,14 @@
 //! Casts of tensors in host memory on a device: the choice of the device, transfers, known answers.
 
+#[cfg(feature = "cpu")]
 pub(crate) mod adapter;
+#[cfg(feature = "cpu")]
 pub(crate) mod batch;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "cpu", not(target_family = "wasm")))]
 pub mod blocking;
+#[cfg(feature = "cpu")]
 pub(crate) mod context;
+#[cfg(feature = "cpu")]
 mod device_batch;
 mod device_link;
 mod pipelined;

@@ -3,6 +3,7 @@
 //! The CPU path and the kernels are both made from this rule. Code below this layer does not look at element types or
 //! options to find out what a code means.
 
+mod codes;
 mod convert;
 
 use crate::bits::format::{FloatFormat, Specials};

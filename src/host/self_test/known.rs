@@ -4,7 +4,6 @@ use super::arrangement::{Arrangement, GUARD, Order};
 use super::codes::{ELEMENTS, codes};
 use crate::bits::packing::{pack_codes, read_code};
 use crate::caster::{Destination, Source};
-use crate::cpu::reference;
 use crate::gpu::error_scope::watched;
 use crate::host::device_link::DeviceLink;
 use crate::host::pipelined;
@@ -30,7 +29,7 @@ impl Known {
     pub(super) fn new(spec: &CastSpec, elements: usize) -> Result<Self, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let source = packed(&conversion, spec.from, codes(spec.from).step_by(ELEMENTS / elements).take(elements))?;
-        let expected = reference::cast(&conversion, &source, elements)?;
+        let expected = conversion.cast_packed(&source, elements)?;
         Ok(Self { spec: *spec, conversion, elements, source, expected })
     }
 
