@@ -9,11 +9,16 @@ use super::non_temporal::{self, LINE};
 use super::sink::Sink;
 use super::source::{Numbers, Source};
 use super::word::Word;
-use crate::bits::packing::{pack_bytes, unpack_bytes};
 
 /// The cast of one pair. Packed codes start at a byte on both sides. Pad bits of the destination are undefined.
 pub(crate) trait CastLoop: Send + Sync {
-    fn convert(&self, source: &[u8], destination: &mut [u8]);
+    fn info(&self) -> LoopInfo {
+        LoopInfo::default()
+    }
+
+    /// Converts steps, at least one. If whole steps do not reach the end of the codes, one more ends there, and converts
+    /// some of them again.
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]);
 
     /// Converts the beginning of the codes with non-temporal stores, or all codes by another loop, if that is faster past
     /// the caches. Returns the numbers of source and destination bytes that it converted.
@@ -22,11 +27,21 @@ pub(crate) trait CastLoop: Send + Sync {
     }
 }
 
+/// What a cast must know of its loop.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LoopInfo {
+    /// The source and destination bytes of a step of [`CastLoop::convert_steps`], at most [`STEP`] each; `None` if that
+    /// converts any number of elements.
+    pub step: Option<[usize; 2]>,
+    /// See [`Step::READS_LINES`].
+    pub reads_lines: bool,
+}
+
 /// The cast between two types with the same codes.
 pub(crate) struct CopyCodes<I>(pub I);
 
 impl<I: Instructions + 'static> CastLoop for CopyCodes<I> {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
         destination.copy_from_slice(source);
     }
 
@@ -59,12 +74,14 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
     /// Whether there is a second loop, with non-temporal stores. The second loop is worth its size for results of at
     /// least 16 bits, for BOOL from wider types, and for copies.
     const NON_TEMPORAL: bool = false;
+    /// Whether a cast in the caches begins at a cache line of the source, not of the destination.
+    const READS_LINES: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
 }
 
 /// The most bytes that a step reads or writes.
-const STEP: usize = 1024;
+pub(crate) const STEP: usize = 1024;
 
 /// The bytes that a loop with non-temporal stores reads and writes at a time.
 const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
@@ -73,11 +90,16 @@ const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
     [steps * T::READ, steps * T::WRITTEN]
 }
 
-/// Repeats a step until the destination is full. The last step may convert fewer codes.
+/// Repeats a step.
 pub(crate) struct Steps<L, T>(pub L, pub T);
 
 impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+    fn info(&self) -> LoopInfo {
+        let step = (!T::IS_ONE_ELEMENT).then_some([T::READ, T::WRITTEN]);
+        LoopInfo { step, reads_lines: T::READS_LINES }
+    }
+
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
         let &Self(l, step) = self;
         l.run(
             #[inline(always)]
@@ -123,8 +145,12 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
 pub(crate) struct StepsOfTwo<L, N, T>(pub L, pub N, pub T);
 
 impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(self.0, self.2).convert(source, destination);
+    fn info(&self) -> LoopInfo {
+        Steps(self.0, self.2).info()
+    }
+
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
+        Steps(self.0, self.2).convert_steps(source, destination);
     }
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
@@ -132,41 +158,37 @@ impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> 
         if <T as Step<N>>::NON_TEMPORAL {
             return past_caches.convert_past_caches(source, destination);
         }
-        past_caches.convert(source, destination);
-        [source.len(), destination.len()]
+        past_caches.convert_steps(source, destination);
+        let [read, written] = [<T as Step<N>>::READ, <T as Step<N>>::WRITTEN];
+        let steps = (source.len() / read).min(destination.len() / written);
+        [steps * read, steps * written]
     }
-}
-
-/// `zeros!(bytes)` is a slice of `bytes` zeros on the stack, at most [`STEP`]. It comes from the smallest of several
-/// arrays, because clearing a longer one takes as long as converting a few elements.
-macro_rules! zeros {
-    ($bytes:expr) => {
-        match $bytes {
-            ..=64 => &mut [0; 64][..$bytes],
-            ..=128 => &mut [0; 128][..$bytes],
-            ..=256 => &mut [0; 256][..$bytes],
-            ..=512 => &mut [0; 512][..$bytes],
-            _ => &mut [0; STEP][..$bytes],
-        }
-    };
 }
 
 #[inline(always)]
 fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut [u8]) {
     let whole = (source.len() / T::READ).min(destination.len() / T::WRITTEN);
-    let (sources, source) = source.split_at(whole * T::READ);
-    let (destinations, destination) = destination.split_at_mut(whole * T::WRITTEN);
-    for (source, destination) in sources.chunks_exact(T::READ).zip(destinations.chunks_exact_mut(T::WRITTEN)) {
+    let (mut sources, mut made) = (&source[..whole * T::READ], 0..whole * T::WRITTEN);
+    if T::IS_ONE_ELEMENT {
+        return repeat_whole(l, step, sources, &mut destination[made]);
+    }
+    // One loop for all steps, so that the step is compiled once, and its constants are loaded once.
+    loop {
+        repeat_whole(l, step, sources, &mut destination[made.clone()]);
+        let end = destination.len();
+        if made.end == end {
+            return;
+        }
+        let Some(last) = source.rchunks_exact(T::READ).next() else { return };
+        (sources, made) = (last, end.saturating_sub(T::WRITTEN)..end);
+    }
+}
+
+#[inline(always)]
+fn repeat_whole<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut [u8]) {
+    for (source, destination) in source.chunks_exact(T::READ).zip(destination.chunks_exact_mut(T::WRITTEN)) {
         step.step(l, source, destination);
     }
-    if T::IS_ONE_ELEMENT || destination.is_empty() {
-        return;
-    }
-    let (last, made) = (zeros!(T::READ), zeros!(T::WRITTEN));
-    let rest = source.len().min(T::READ);
-    last[..rest].copy_from_slice(&source[..rest]);
-    step.step(l, last, made);
-    destination.copy_from_slice(&made[..destination.len()]);
 }
 
 /// The number of groups that a step converts to results of `bits` bits. Results of 16 bits fill one line: with AVX2,
@@ -183,6 +205,7 @@ impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = groups::<L>(K::BITS) * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = groups::<L>(K::BITS) * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
     const NON_TEMPORAL: bool = L::PACKS && K::BITS == 16;
+    const READS_LINES: bool = K::READS_LINES;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -264,65 +287,6 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize, const SIGNED: bool> Step<L> for
     }
 }
 
-/// The cast to codes of less than a byte. The loop `bytes` writes up to [`CODES`] codes, one in each byte, which are
-/// then packed.
-pub(crate) struct Packed {
-    pub bytes: Box<dyn CastLoop>,
-    pub from_bits: usize,
-    pub to_bits: usize,
-}
-
-/// The number of codes that are packed at a time: few enough for the first-level cache, and a multiple of all groups.
-const CODES: usize = 2048;
-
-impl CastLoop for Packed {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [0; CODES];
-        let (read, written) = (CODES * self.from_bits / 8, CODES * self.to_bits / 8);
-        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
-            let elements = source.len() * 8 / self.from_bits;
-            self.bytes.convert(source, &mut codes[..elements]);
-            pack_bytes(&codes, self.to_bits as u32, destination);
-        }
-    }
-}
-
-/// The cast of codes of less than a byte that lie one in each byte. The loop `packed` takes them packed.
-pub(crate) struct PackedFirst {
-    pub packed: Box<dyn CastLoop>,
-    pub from_bits: usize,
-    pub to_bits: usize,
-}
-
-impl CastLoop for PackedFirst {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let mut packed = [0; CODES / 2];
-        for (source, destination) in source.chunks(CODES).zip(destination.chunks_mut(CODES * self.to_bits / 8)) {
-            let packed = &mut packed[..(source.len() * self.from_bits).div_ceil(8)];
-            pack_bytes(source, self.from_bits as u32, packed);
-            self.packed.convert(packed, destination);
-        }
-    }
-}
-
-/// The packing of codes of this number of bits, less than 8, that lie one in each byte.
-pub(crate) struct PackCodes(pub u32);
-
-impl CastLoop for PackCodes {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        pack_bytes(source, self.0, destination);
-    }
-}
-
-/// The opposite of [`PackCodes`].
-pub(crate) struct UnpackCodes(pub u32);
-
-impl CastLoop for UnpackCodes {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        unpack_bytes(source, self.0, destination);
-    }
-}
-
 /// The step of a function of one element. The compiler vectorises its loop. There is a loop with non-temporal stores if
 /// the function makes words of at least `NON_TEMPORAL_FROM` bytes.
 #[derive(Clone, Copy)]
@@ -341,6 +305,7 @@ impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_T
     const WRITTEN: usize = D::BYTES;
     const IS_ONE_ELEMENT: bool = true;
     const NON_TEMPORAL: bool = D::BYTES >= NON_TEMPORAL_FROM;
+    const READS_LINES: bool = L::VECTORS_ARE_LINES && S::BYTES >= 4 * D::BYTES;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {

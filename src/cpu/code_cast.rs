@@ -19,6 +19,14 @@ impl CodeBits {
         Self::new(conversion, [CodeLayout::Packed; 2])
     }
 
+    /// The bytes of the fewest elements that fill whole bytes on both sides.
+    pub(crate) fn unit(self) -> [usize; 2] {
+        // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
+        let whole = |elements: &u32| self.0.iter().all(|bits| (elements * bits).is_multiple_of(8));
+        let elements = [1, 2].into_iter().find(whole).unwrap_or(4);
+        self.0.map(|bits| (elements * bits / 8) as usize)
+    }
+
     /// The bytes that a multiple of four elements take on each side.
     #[inline]
     pub(crate) fn bytes(self, elements: usize) -> [usize; 2] {

@@ -27,7 +27,11 @@ pub(super) fn convert(
     destination: &mut [u8],
 ) {
     let cast_loop = loop_of(conversion, bits, isa);
-    convert_by(bits, elements, source, destination, |_, source, destination| {
+    let begin = |bytes, source: &[u8], destination: &mut [u8]| {
+        with_default_modes(|| cast_loop.convert_beginning(bytes, source, destination));
+    };
+    let side = if cast_loop.reads_lines() { Side::Source } else { Side::Destination };
+    convert_from_line(side, bits, elements, source, destination, begin, |_, source, destination| {
         with_default_modes(|| cast_loop.convert(source, destination));
     });
 }
@@ -42,7 +46,10 @@ pub(super) fn convert_past_caches(
     destination: &mut [u8],
 ) {
     let cast_loop = loop_of(conversion, bits, isa);
-    convert_by(bits, elements, source, destination, |_, source, destination| {
+    let begin = |bytes, source: &[u8], destination: &mut [u8]| {
+        with_default_modes(|| cast_loop.convert_beginning(bytes, source, destination));
+    };
+    convert_from_line(Side::Destination, bits, elements, source, destination, begin, |_, source, destination| {
         with_default_modes(|| {
             let [read, written] = cast_loop.convert_past_caches(source, destination);
             cast_loop.convert(&source[read..], &mut destination[written..]);
@@ -59,6 +66,23 @@ pub(super) fn convert_by(
     destination: &mut [u8],
     work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
 ) {
+    let begin = |[read, written]: [usize; 2], source: &[u8], destination: &mut [u8]| {
+        work(0, &source[..read], &mut destination[..written]);
+    };
+    convert_from_line(Side::Destination, bits, elements, source, destination, begin, &work);
+}
+
+/// As [`convert_by`]. If there are many elements, `begin` converts at least those of so many source and destination bytes,
+/// and `work` those that follow, from a cache line of one side on.
+fn convert_from_line(
+    side: Side,
+    bits: CodeBits,
+    elements: usize,
+    source: &[u8],
+    destination: &mut [u8],
+    begin: impl FnOnce([usize; 2], &[u8], &mut [u8]),
+    work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
+) {
     // What follows takes as long as a cast of some elements.
     if elements < LONG {
         if elements > 0 {
@@ -66,32 +90,37 @@ pub(super) fn convert_by(
         }
         return clear_pad(destination, bits.0[1], elements as u64);
     }
-    let [read, written] = head(bits, destination);
-    let (first_source, source) = source.split_at(read);
-    let (first, rest) = destination.split_at_mut(written);
-    if !first.is_empty() {
-        work(0, first_source, first);
+    let [read, written] = match side {
+        Side::Source => head(side, bits, source),
+        Side::Destination => head(side, bits, destination),
+    };
+    if written > 0 {
+        begin([read, written], source, destination);
     }
     let before = written * 8 / bits.0[1] as usize;
-    for_each_chunk(source, rest, bits.bytes(CHUNK), |chunk, source, rest| {
+    for_each_chunk(&source[read..], &mut destination[written..], bits.bytes(CHUNK), |chunk, source, rest| {
         work(before + chunk * CHUNK, source, rest);
     });
     clear_pad(destination, bits.0[1], elements as u64);
 }
 
-/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`].
+/// A side of a cast.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    Source,
+    Destination,
+}
+
+/// The source and destination bytes of the fewest elements after which `memory`, that of one side, is at a multiple of [`LINE`].
 /// Writing a vector across two lines takes as long as writing two vectors, and loops with non-temporal stores write
 /// whole lines only.
 ///
 /// There are fewer than [`LONG`] such elements. Both numbers are 0 if no number of elements leads to a multiple, as for
 /// 16-bit codes at an odd address.
-pub(super) fn head(bits: CodeBits, destination: &[u8]) -> [usize; 2] {
-    let bits = bits.0.map(|bits| bits as usize);
-    let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
-    // Elements of 4 bits start at a byte by twos, elements of 2 and 6 bits by fours.
-    let step = [1, 2].into_iter().find(whole).unwrap_or(4);
-    let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
-    let address = destination.as_ptr().addr();
-    let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
+pub(super) fn head(side: Side, bits: CodeBits, memory: &[u8]) -> [usize; 2] {
+    let unit = bits.unit();
+    let address = memory.as_ptr().addr();
+    let bytes = |units: usize| unit.map(|bytes| units * bytes);
+    let found = (0..=LINE).map(bytes).find(|bytes| (address + bytes[side as usize]).is_multiple_of(LINE));
     found.unwrap_or_default()
 }

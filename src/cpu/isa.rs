@@ -138,6 +138,8 @@ pub(crate) enum IsaName {
 pub(crate) trait Instructions: Copy + Send + Sync {
     /// Whether comparisons give masks, which other instructions take.
     const HAS_MASKS: bool;
+    /// Whether a vector is as long as a cache line, so that every load across two lines takes as long as two.
+    const VECTORS_ARE_LINES: bool = false;
     /// The lines that a loop with non-temporal stores makes at a time if a step makes less than one line. The compiler
     /// vectorises the steps of these lines together: with one line, DOUBLE to INT64 has a sixth of the speed.
     const LINES: usize;
@@ -205,6 +207,7 @@ impl Instructions for X86V3 {
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 impl Instructions for X86V4 {
     const HAS_MASKS: bool = true;
+    const VECTORS_ARE_LINES: bool = true;
     const LINES: usize = 4;
     type HalfWidth = X86V3;
 

@@ -73,6 +73,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Whether [`narrow`](Self::narrow) and [`store_bytes`](Self::store_bytes) drop the bits above, so that these need
     /// not be zero.
     const DROPS_UPPER_BITS: bool = false;
+    /// See [`Instructions::VECTORS_ARE_LINES`](super::isa::Instructions::VECTORS_ARE_LINES).
+    const VECTORS_ARE_LINES: bool = false;
     /// See [`Instructions::LINES`](super::isa::Instructions::LINES). The default is for lanes whose steps make whole
     /// lines.
     const LINES: usize = 1;

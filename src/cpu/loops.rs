@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use super::any_length::AnyLength;
 use super::cast_loop::CastLoop;
 use super::code_cast::{CodeBits, CodeCast};
 use super::isa::{Baseline, Isa, IsaName};
@@ -21,7 +22,7 @@ static KEPT: [[Next; TYPES]; TYPES] = [const { [const { OnceLock::new() }; TYPES
 struct Kept {
     isa: IsaName,
     cast: CodeCast,
-    cast_loop: Box<dyn CastLoop>,
+    cast_loop: AnyLength,
     next: Next,
 }
 
@@ -29,17 +30,17 @@ type Next = OnceLock<Box<Kept>>;
 
 /// The loop of a cast. All threads share it. Finding a loop that exists takes no lock, and copies no conversion: that
 /// would take as long as a cast of some elements.
-pub(crate) fn loop_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static dyn CastLoop {
+pub(crate) fn loop_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static AnyLength {
     let make = || {
         let cast = CodeCast { conversion: *conversion, bits };
-        let cast_loop = with_default_modes(|| new_loop(&cast, isa));
+        let cast_loop = AnyLength::new(with_default_modes(|| new_loop(&cast, isa)), bits);
         Box::new(Kept { isa: isa.name(), cast, cast_loop, next: OnceLock::new() })
     };
     let mut next = &KEPT[conversion.from as usize][conversion.to as usize];
     loop {
         let kept = next.get_or_init(make);
         if kept.cast.conversion == *conversion && kept.cast.bits == bits && kept.isa == isa.name() {
-            return &*kept.cast_loop;
+            return &kept.cast_loop;
         }
         next = &kept.next;
     }

@@ -32,6 +32,7 @@ macro_rules! with_number {
     };
 }
 
+mod any_length;
 mod cast_loop;
 mod code_cast;
 mod codes;
@@ -46,6 +47,7 @@ mod non_temporal;
 mod one_per_byte;
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 mod pack;
+mod packed_loop;
 mod recipe;
 mod reference;
 mod relative_error;

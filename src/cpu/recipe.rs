@@ -34,10 +34,11 @@ pub(crate) use portable::PortableRecipe;
 ))]
 pub(crate) use vectors::VectorRecipe;
 
-use super::cast_loop::{CastLoop, CopyCodes, PackedFirst};
+use super::cast_loop::{CastLoop, CopyCodes};
 use super::code_cast::CodeCast;
 use super::isa::Instructions;
 use super::lanes::Lanes;
+use super::packed_loop::PackedFirst;
 use super::reference::Reference;
 use super::table::memory::MemoryTable;
 use crate::types::layout::CodeLayout;
@@ -103,7 +104,7 @@ impl SharedRecipe {
             Self::InLanes(in_lanes, to) => in_lanes.build(l, to),
             Self::MemoryTable(table) => Box::new(table),
             Self::MemoryTableOfPacked { packed, from, to_bits } => {
-                Box::new(PackedFirst { packed: Box::new(packed), from_bits: from.number(), to_bits })
+                Box::new(PackedFirst::new(Box::new(packed), from.number(), to_bits))
             }
             Self::Reference(cast) => Box::new(Reference(cast)),
         }

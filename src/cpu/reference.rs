@@ -6,7 +6,7 @@ use super::code_cast::CodeCast;
 pub(crate) struct Reference(pub CodeCast);
 
 impl CastLoop for Reference {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
         self.0.conversion.convert_codes(self.0.bits(), source, destination);
     }
 }

@@ -1,6 +1,6 @@
 //! The largest relative error of the values that a cast rounds.
 
-use super::cast_loop::CastLoop;
+use super::any_length::AnyLength;
 use super::code_cast::{CodeBits, CodeCast};
 use super::convert::CHUNK;
 use super::count::LossCounter;
@@ -47,7 +47,7 @@ struct Comparison {
     /// The source codes beyond the range of the destination type, whose errors are not counted.
     beyond: LossCounter,
     /// The casts to DOUBLE, from the source type and from the destination type.
-    loops: [&'static dyn CastLoop; 2],
+    loops: [&'static AnyLength; 2],
 }
 
 impl Comparison {

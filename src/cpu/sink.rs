@@ -35,6 +35,8 @@ pub(crate) trait ShortSink {
 pub(crate) trait Sink<L: Lanes, S: Source>: Copy + Send + Sync {
     /// Bits of a code.
     const BITS: usize;
+    /// See [`Step::READS_LINES`](super::cast_loop::Step::READS_LINES).
+    const READS_LINES: bool = false;
     /// The bits above a code are zero. Implementations are always inlined.
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16;
 }

@@ -7,8 +7,9 @@ mod recipes;
 
 use std::collections::HashSet;
 
+use super::any_length::AnyLength;
 use super::cast_loop::CastLoop;
-use super::convert::{CHUNK, LONG, head};
+use super::convert::{CHUNK, LONG, Side, head};
 use super::isa::{Baseline, Instructions, IsaName, is_fast};
 use super::lanes::Lanes;
 #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
@@ -97,12 +98,18 @@ fn codes(from: ElementType) -> Vec<u64> {
 }
 
 /// The result of a loop. Its destination is filled with ones before.
-fn through(cast_loop: &dyn CastLoop, tensor: &Tensor, to: ElementType) -> Vec<u8> {
+fn through(cast_loop: &AnyLength, tensor: &Tensor, to: ElementType) -> Vec<u8> {
     let elements = tensor.len() as u64;
     let mut bytes = vec![0xff; to.packed_bytes(elements).unwrap() as usize];
     cast_loop.convert(tensor.bytes().unwrap(), &mut bytes);
     clear_pad(&mut bytes, to.code_bits(), elements);
     bytes
+}
+
+fn by_reference(conversion: &Conversion, tensor: &Tensor) -> Vec<u8> {
+    let reference = Reference(CodeCast::packed(*conversion));
+    let reference = AnyLength::new(Box::new(reference), CodeBits::packed(conversion));
+    through(&reference, tensor, conversion.to)
 }
 
 /// The instruction sets that this processor has. The test's output says how many it lacks.
@@ -118,7 +125,7 @@ fn isas() -> Vec<Isa> {
 }
 
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
-    let expected = through(&Reference(CodeCast::packed(*conversion)), tensor, conversion.to);
+    let expected = by_reference(conversion, tensor);
     isas().into_iter().find_map(|isa| {
         assert_ne!(
             words(&CodeCast::packed(*conversion), isa.name()).key,
@@ -134,7 +141,7 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
 }
 
 /// In words, the first code that a loop does not cast to its code in `expected`.
-fn difference(cast_loop: &dyn CastLoop, tensor: &Tensor, conversion: &Conversion, expected: &[u8]) -> Option<String> {
+fn difference(cast_loop: &AnyLength, tensor: &Tensor, conversion: &Conversion, expected: &[u8]) -> Option<String> {
     let &Conversion { from, to, .. } = conversion;
     let got = through(cast_loop, tensor, to);
     if got == expected {
@@ -172,7 +179,7 @@ fn every_recipe_gives_what_the_reference_gives() {
 
 /// The loops that `isa` does not choose for a conversion, but can build: those of the recipes of portable code and of
 /// vectors.
-fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
+fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<AnyLength> {
     fn build<I: Instructions + 'static, L: Lanes + 'static>(
         i: I,
         l: L,
@@ -194,7 +201,7 @@ fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
         #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
         Isa::Neon(lanes) => build(Baseline, lanes, conversion, is_other),
     };
-    loops.into_iter().flatten().collect()
+    loops.into_iter().flatten().map(|steps| AnyLength::new(steps, CodeBits::packed(conversion))).collect()
 }
 
 /// The recipe that any instruction set with vectors could have; `None` for copies and for tables.
@@ -219,10 +226,10 @@ fn recipes_of_other_instruction_sets_give_what_the_reference_gives() {
         for to in numeric() {
             for options in variants(to) {
                 let conversion = Conversion::new(from, to, &options).unwrap();
-                let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
+                let expected = by_reference(&conversion, &tensor);
                 for isa in isas() {
                     for cast_loop in other_loops(&conversion, isa) {
-                        let difference = difference(&*cast_loop, &tensor, &conversion, &expected);
+                        let difference = difference(&cast_loop, &tensor, &conversion, &expected);
                         assert_eq!(difference, None, "{isa:?}, {options:?}");
                     }
                 }
@@ -306,6 +313,34 @@ fn loops_are_kept() {
     assert!(places().eq(places()));
 }
 
+/// Few elements, numbers of them around those of a step, and numbers of steps that end inside a byte.
+#[test]
+fn any_number_of_elements_gives_the_same_codes() {
+    let lengths = || (1..=17).chain(126..=130).chain(254..=265).chain(510..=520);
+    for from in numeric() {
+        let mut random = Random::new(10);
+        let tensor = Tensor::from_codes(from, [520], (0..520).map(|_| random.next())).unwrap();
+        for to in numeric() {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            let expected = by_reference(&conversion, &tensor);
+            for isa in isas() {
+                let cast_loop = loop_of(&conversion, CodeBits::packed(&conversion), isa);
+                for length in lengths() {
+                    let [read, written] = [from, to].map(|t| t.packed_bytes(length).unwrap() as usize);
+                    let mut bytes = vec![0xff; written + 1];
+                    cast_loop.convert(&tensor.bytes().unwrap()[..read], &mut bytes[..written]);
+                    assert_eq!(bytes[written], 0xff, "{isa:?}: {length} elements, {from} to {to}");
+                    let mut prefix = expected[..written].to_vec();
+                    for codes in [&mut bytes[..written], &mut prefix] {
+                        clear_pad(codes, to.code_bits(), length);
+                    }
+                    assert!(bytes[..written] == prefix, "{isa:?}: {length} elements, {from} to {to}");
+                }
+            }
+        }
+    }
+}
+
 /// Tensors at addresses that are not multiples of the size of an element.
 #[test]
 fn unaligned_memory_gives_the_same_codes() {
@@ -331,7 +366,7 @@ fn unaligned_memory_gives_the_same_codes() {
     }
 }
 
-/// Destinations at every offset from a cache line; tensors that end before the first whole line, and tensors that
+/// Sources and destinations at every offset from a cache line; tensors that end before the first whole line, and tensors that
 /// several threads share.
 #[test]
 fn every_offset_and_thread_chunk_gives_the_same_codes() {
@@ -347,7 +382,7 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
             }
             for tensor in &tensors {
                 let elements = tensor.len();
-                let expected = through(&Reference(CodeCast::packed(conversion)), tensor, to);
+                let expected = by_reference(&conversion, tensor);
                 // All offsets for few elements. For many elements one offset, which differs from pair to pair.
                 let shifts = if elements <= LONG + 5 { 0..LINE } else { (i + j) % LINE..(i + j) % LINE + 1 };
                 for (isa, shift) in isas()
@@ -355,26 +390,15 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     .flat_map(|isa| shifts.clone().step_by(count(1, 7)).map(move |shift| (isa, shift)))
                 {
                     let mut bytes = vec![0xff; shift + expected.len()];
-                    convert(
-                        &conversion,
-                        CodeBits::packed(&conversion),
-                        isa,
-                        elements,
-                        tensor.bytes().unwrap(),
-                        &mut bytes[shift..],
-                    );
+                    let unaligned = [&vec![0; LINE - shift][..], tensor.bytes().unwrap()].concat();
+                    let source = &unaligned[LINE - shift..];
+                    let bits = CodeBits::packed(&conversion);
+                    convert(&conversion, bits, isa, elements, source, &mut bytes[shift..]);
                     assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                     bytes.fill(0xff);
                     let destination = &mut bytes[shift..];
-                    convert_past_caches(
-                        &conversion,
-                        CodeBits::packed(&conversion),
-                        isa,
-                        elements,
-                        tensor.bytes().unwrap(),
-                        destination,
-                    );
+                    convert_past_caches(&conversion, bits, isa, elements, source, destination);
                     assert!(*destination == expected, "{isa:?}: {elements} {from} to {to} to {shift}, past the caches");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                 }
@@ -409,7 +433,7 @@ fn casts_past_the_caches_give_the_same_codes() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let (mut random, len) = (Random::new(17), 2 * LONG + 5);
         let tensor = Tensor::from_codes(from, [len], (0..len).map(|_| random.next())).unwrap();
-        let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
+        let expected = by_reference(&conversion, &tensor);
         for isa in isas() {
             let mut bytes = vec![0xff; expected.len()];
             convert_past_caches(
@@ -441,27 +465,55 @@ fn usual_processors_are_fast() {
 
 /// A cast begins with the elements before the first cache line, if whole bytes of both sides lead to that line.
 #[test]
-fn destinations_are_aligned_where_elements_reach_a_line() {
+fn casts_begin_at_a_line_where_elements_reach_one() {
     use ElementType::*;
     let memory = [0; 3 * LINE];
     let aligned = memory.as_ptr().align_offset(LINE);
     let cases = [
-        (FLOAT, FLOAT16, 2, Some(31)),
-        (FLOAT, FLOAT16, 1, None),
-        (UINT8, UINT8, 63, Some(1)),
-        (INT4, DOUBLE, 16, Some(6)),
-        (INT2, DOUBLE, 32, Some(4)),
-        (INT2, DOUBLE, 16, None),
-        (FLOAT, INT4, 1, Some(126)),
+        (Side::Destination, FLOAT, FLOAT16, 2, Some(31)),
+        (Side::Destination, FLOAT, FLOAT16, 1, None),
+        (Side::Destination, UINT8, UINT8, 63, Some(1)),
+        (Side::Destination, INT4, DOUBLE, 16, Some(6)),
+        (Side::Destination, INT2, DOUBLE, 32, Some(4)),
+        (Side::Destination, INT2, DOUBLE, 16, None),
+        (Side::Destination, FLOAT, INT4, 1, Some(126)),
+        (Side::Source, FLOAT, INT16, 16, Some(12)),
+        (Side::Source, FLOAT, INT4, 4, None),
+        (Side::Source, INT64, INT8, 8, Some(7)),
+        (Side::Source, INT64, INT8, 4, None),
     ];
-    for (from, to, offset, elements) in cases {
+    for (side, from, to, offset, elements) in cases {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let expected = [from, to].map(|t| elements.unwrap_or(0) * t.code_bits() as usize / 8);
         assert_eq!(
-            head(CodeBits::packed(&conversion), &memory[aligned + offset..]),
+            head(side, CodeBits::packed(&conversion), &memory[aligned + offset..]),
             expected,
             "{from} to {to} at {offset}"
         );
+    }
+}
+
+/// AVX-512 truncates from a cache line of the source on. Other casts begin at one of the destination.
+#[test]
+fn truncation_in_vectors_of_a_line_begins_at_one_of_the_source() {
+    use ElementType::*;
+    let cases = [
+        (FLOAT, INT8, true),
+        (DOUBLE, UINT16, true),
+        (INT32, INT4, true),
+        (INT64, INT16, true),
+        (INT32, BOOL, true),
+        (INT16, INT4, false),
+        (FLOAT16, INT8, false),
+        (FLOAT, FLOAT16, false),
+        (INT64, INT32, false),
+    ];
+    for (from, to, truncates) in cases {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        for isa in isas() {
+            let cast_loop = loop_of(&conversion, CodeBits::packed(&conversion), isa);
+            assert_eq!(cast_loop.reads_lines(), truncates && isa.name() == IsaName::Avx512, "{isa:?}: {from} to {to}");
+        }
     }
 }
 
@@ -491,7 +543,7 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let mut random = Random::new(13);
         let tensor = Tensor::from_codes(from, [LONG + 3], (0..LONG + 3).map(|_| random.next())).unwrap();
-        let expected = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
+        let expected = by_reference(&conversion, &tensor);
         let with_stores = isas_of(i).filter(|isa| isa.name() != IsaName::Portable && non_temporal::EXISTS);
         for isa in with_stores {
             let mut memory = vec![0xff; expected.len() + LINE];
@@ -534,7 +586,7 @@ fn losses_are_counted_alike_from_sources_and_results() {
                     of_code.for_each(|lost| expected.add(lost.loss, 1));
                 }
                 let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
-                let result = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
+                let result = by_reference(&conversion, &tensor);
                 for isa in isas() {
                     let counter = LossCounter::new(&CodeCast::packed(conversion), isa);
                     let source = tensor.bytes().unwrap();

@@ -56,6 +56,7 @@ impl Lanes for Avx512 {
     const COUNT: usize = 32;
     const GROUPS: usize = 4;
     const PACKS: bool = true;
+    const VECTORS_ARE_LINES: bool = true;
 
     type U16 = __m512i;
     type U32 = [__m512i; 2];

@@ -1,9 +1,10 @@
 //! Functions of one element. The compiler vectorises their loops with the vectors of an instruction set.
 
 use super::kinds::{IntBits, LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, WholeBits};
-use crate::cpu::cast_loop::{CastLoop, CopyCodes, Map, Packed, Steps, StepsOfTwo};
+use crate::cpu::cast_loop::{CastLoop, CopyCodes, Map, Steps, StepsOfTwo};
 use crate::cpu::isa::Instructions;
 use crate::cpu::lanes::portable::Portable;
+use crate::cpu::packed_loop::Packed;
 use crate::cpu::scalar::{self, Exact, RoundF64};
 use crate::cpu::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
 use crate::cpu::word::Word;
@@ -434,7 +435,7 @@ impl PortableElement {
                     LongBits::Bits32 => (Narrowed::From32To8, 32),
                     LongBits::Bits64 => (Narrowed::From64To8, 64),
                 };
-                Box::new(Packed { bytes: bytes.build(i), from_bits, to_bits: to.number() })
+                Box::new(Packed::new(bytes.build(i), from_bits, to.number()))
             }
             Self::LowBitsInBytes { from, to } => low_bytes(i, from, ShortBits::from(to).mask()),
             Self::RoundF64 { to, to_bits, signs, layout } => {
@@ -444,7 +445,7 @@ impl PortableElement {
                     SignRule::Any => map!(i, |x: u64| to.code::<ANY>(x) as u8),
                 };
                 let packs = to_bits < 8 && layout == CodeLayout::Packed;
-                if packs { Box::new(Packed { bytes, from_bits: 64, to_bits }) } else { bytes }
+                if packs { Box::new(Packed::new(bytes, 64, to_bits)) } else { bytes }
             }
         }
     }

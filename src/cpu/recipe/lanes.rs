@@ -5,8 +5,9 @@ use super::kinds::{
 };
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeE8m0, EncodeFloat, Hub};
-use crate::cpu::cast_loop::{CastLoop, F16ToFloat, F16ToInt64, Packed, SourceToSink, Step, Steps, ToInt};
+use crate::cpu::cast_loop::{CastLoop, F16ToFloat, F16ToInt64, SourceToSink, Step, Steps, ToInt};
 use crate::cpu::lanes::Lanes;
+use crate::cpu::packed_loop::Packed;
 use crate::cpu::sink::{
     Clamp, IntegerLookUp, LowBits, LowBitsInBytes, RoundToBf16, RoundToBytes, RoundToPacked, Rounding,
     RoundingIn16Bits, RoundingToE8m0, ShortSink, Sink,
@@ -123,7 +124,7 @@ where
         CodeLayout::Packed if L::PACKS => steps(l, SourceToSink(source, sink)),
         CodeLayout::Packed => {
             let bytes = steps(l, SourceToSink(source, sink.in_bytes()));
-            Box::new(Packed { bytes, from_bits: S::BITS, to_bits: K::BITS })
+            Box::new(Packed::new(bytes, S::BITS, K::BITS))
         }
         CodeLayout::OnePerByte => steps(l, SourceToSink(source, sink.in_bytes())),
     }
@@ -263,7 +264,7 @@ fn packed_low_bits<L: Lanes + 'static, S: Truncates<L> + 'static>(
         with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, steps(l, SourceToSink(source, LowBits::<BITS>)))
     } else {
         // Packing drops the higher bits.
-        Box::new(Packed { bytes: codes(l, source, LowBits::<8>), from_bits: S::BITS, to_bits: to.number() })
+        Box::new(Packed::new(codes(l, source, LowBits::<8>), S::BITS, to.number()))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::multiply::Factors;
 use super::scales::{Rows, Scales};
 use super::{Counted, ProductLoop};
-use crate::cpu::cast_loop::CastLoop;
+use crate::cpu::any_length::AnyLength;
 use crate::cpu::code_cast::CodeBits;
 use crate::cpu::count::Losses;
 use crate::cpu::isa::Isa;
@@ -31,8 +31,8 @@ pub(super) struct Pieces<'a> {
     pub scales: &'a Scales<'a>,
     pub rows: Rows,
     pub can_be_nan: bool,
-    pub decode: &'a dyn CastLoop,
-    pub encode: &'a dyn CastLoop,
+    pub decode: &'a AnyLength,
+    pub encode: &'a AnyLength,
     /// Whether the destination type is FLOAT.
     pub to_float: bool,
     /// The bits of codes of the source and of the destination.

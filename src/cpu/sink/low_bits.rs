@@ -31,6 +31,8 @@ impl<L: Lanes, S: Truncates<L>> Sink<L, S> for LowBitsInBytes {
 
 impl<L: Lanes, S: Truncates<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
     const BITS: usize = BITS;
+    // Little is computed, so that loads across two lines take longer than anything else.
+    const READS_LINES: bool = L::VECTORS_ARE_LINES && S::BITS > 16;
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {

@@ -30,7 +30,7 @@ enum Tables {
 }
 
 impl CastLoop for MemoryTable {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
         match &self.tables {
             Tables::Bits2(tables) => self.joined::<8, 2>(tables, source, destination),
             Tables::Bits4(tables) => self.joined::<8, 4>(tables, source, destination),

@@ -10,7 +10,7 @@ use whole::{LookUpWhole, Whole};
 
 use super::numbers::{NumberTable, NumberTo};
 use super::{Entries, entries};
-use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
@@ -112,8 +112,12 @@ enum PairTo {
 pub(crate) struct RegisterLoop(pub Avx512, pub RegisterTable);
 
 impl CastLoop for RegisterLoop {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        self.with_loop(|cast_loop| cast_loop.convert(source, destination));
+    fn info(&self) -> LoopInfo {
+        self.with_loop(|cast_loop| cast_loop.info())
+    }
+
+    fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
+        self.with_loop(|cast_loop| cast_loop.convert_steps(source, destination));
     }
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {

@@ -37,7 +37,7 @@ fn stored(codes: &[u64], of: ElementType, bits: u32) -> Vec<u8> {
 fn expected(codes: &[u64], cast: &CodeCast) -> Vec<u8> {
     let Conversion { from, to, .. } = cast.conversion;
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
-    let packed = through(&Reference(CodeCast::packed(cast.conversion)), &tensor, to);
+    let packed = by_reference(&cast.conversion, &tensor);
     match (cast.bits()[1], to.code_bits()) {
         (8, ..8) => {
             let result = Tensor::from_bytes(to, [codes.len()], packed).unwrap();

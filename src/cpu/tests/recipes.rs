@@ -261,7 +261,7 @@ fn shuffle_tables_are_chosen_where_16_bits_say_all() {
             };
             let codes = codes(from);
             let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
-            let bytes = through(&Reference(CodeCast::packed(conversion)), &tensor, to);
+            let bytes = by_reference(&conversion, &tensor);
             let results = Tensor::from_bytes(to, [tensor.len()], bytes).unwrap();
             let fits = |says: fn(u64) -> bool| results.codes().all(says);
             let is_float = matches!(SourceKind::new(from), SourceKind::ShortFloat(_));
