@@ -1,6 +1,7 @@
 //! A conversion, and how the codes of both sides lie in memory.
 
 use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
 use crate::types::layout::CodeLayout;
 
 /// The bits that a source code and a destination code take in memory.
@@ -10,7 +11,12 @@ pub(crate) struct CodeBits(pub [u32; 2]);
 impl CodeBits {
     #[inline]
     pub(crate) fn new(conversion: &Conversion, layouts: [CodeLayout; 2]) -> Self {
-        Self([layouts[0].bits(conversion.from), layouts[1].bits(conversion.to)])
+        Self::of_types([conversion.from, conversion.to], layouts)
+    }
+
+    #[inline]
+    pub(crate) fn of_types(types: [ElementType; 2], layouts: [CodeLayout; 2]) -> Self {
+        Self([layouts[0].bits(types[0]), layouts[1].bits(types[1])])
     }
 
     /// Those of packed codes.

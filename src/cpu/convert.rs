@@ -1,13 +1,11 @@
 //! Runs the loop of a cast over its codes: from a cache line of the destination on, by chunks, on all threads.
 
+use super::any_length::AnyLength;
 use super::code_cast::CodeBits;
-use super::isa::Isa;
-use super::loops::loop_of;
 use super::non_temporal::LINE;
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::clear_pad;
 use crate::bits::threads::for_each_chunk;
-use crate::types::conversion::Conversion;
 
 /// The number of elements that a thread gets at a time. For fewer than two chunks, starting threads costs more time
 /// than the threads save.
@@ -18,15 +16,7 @@ pub(super) const LONG: usize = 2048;
 
 /// Converts `elements` codes, on all threads if there are enough elements.
 #[inline]
-pub(super) fn convert(
-    conversion: &Conversion,
-    bits: CodeBits,
-    isa: Isa,
-    elements: usize,
-    source: &[u8],
-    destination: &mut [u8],
-) {
-    let cast_loop = loop_of(conversion, bits, isa);
+pub(super) fn convert(cast_loop: &AnyLength, bits: CodeBits, elements: usize, source: &[u8], destination: &mut [u8]) {
     let begin = |bytes, source: &[u8], destination: &mut [u8]| {
         with_default_modes(|| cast_loop.convert_beginning(bytes, source, destination));
     };
@@ -38,14 +28,12 @@ pub(super) fn convert(
 
 /// As [`convert`], with non-temporal stores. These are slower into new memory, whose pages the system has just written.
 pub(super) fn convert_past_caches(
-    conversion: &Conversion,
+    cast_loop: &AnyLength,
     bits: CodeBits,
-    isa: Isa,
     elements: usize,
     source: &[u8],
     destination: &mut [u8],
 ) {
-    let cast_loop = loop_of(conversion, bits, isa);
     let begin = |bytes, source: &[u8], destination: &mut [u8]| {
         with_default_modes(|| cast_loop.convert_beginning(bytes, source, destination));
     };

@@ -11,6 +11,9 @@ use super::recipe::InstructionSet;
 use crate::bits::float_env::with_default_modes;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
 
 const TYPES: usize = ElementType::ALL.len();
 
@@ -22,25 +25,51 @@ static KEPT: [[Next; TYPES]; TYPES] = [const { [const { OnceLock::new() }; TYPES
 struct Kept {
     isa: IsaName,
     cast: CodeCast,
+    /// The first options for which the loop was asked. Other options can give the same conversion.
+    options: OnceLock<CastOptions>,
     cast_loop: AnyLength,
     next: Next,
 }
 
 type Next = OnceLock<Box<Kept>>;
 
-/// The loop of a cast. All threads share it. Finding a loop that exists takes no lock, and copies no conversion: that
-/// would take as long as a cast of some elements.
+/// The loop of a cast. All threads share it. Finding a loop that exists takes no lock, and makes and copies no conversion:
+/// that would take as long as a cast of some elements.
+///
+/// # Errors
+/// As [`Conversion::new`].
+#[inline]
+pub(crate) fn loop_of_spec(spec: &CastSpec, bits: CodeBits, isa: Isa) -> Result<&'static AnyLength, Error> {
+    let mut next = &KEPT[spec.from as usize][spec.to as usize];
+    while let Some(kept) = next.get() {
+        if kept.options.get() == Some(&spec.options) && kept.cast.bits == bits && kept.isa == isa.name() {
+            return Ok(&kept.cast_loop);
+        }
+        next = &kept.next;
+    }
+    let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+    let kept = kept(&conversion, bits, isa);
+    // They stay what they are if they were set before.
+    let _ = kept.options.set(spec.options);
+    Ok(&kept.cast_loop)
+}
+
+/// As [`loop_of_spec`], for a conversion that exists.
 pub(crate) fn loop_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static AnyLength {
+    &kept(conversion, bits, isa).cast_loop
+}
+
+fn kept(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static Kept {
     let make = || {
         let cast = CodeCast { conversion: *conversion, bits };
         let cast_loop = AnyLength::new(with_default_modes(|| new_loop(&cast, isa)), bits);
-        Box::new(Kept { isa: isa.name(), cast, cast_loop, next: OnceLock::new() })
+        Box::new(Kept { isa: isa.name(), cast, options: OnceLock::new(), cast_loop, next: OnceLock::new() })
     };
     let mut next = &KEPT[conversion.from as usize][conversion.to as usize];
     loop {
         let kept = next.get_or_init(make);
         if kept.cast.conversion == *conversion && kept.cast.bits == bits && kept.isa == isa.name() {
-            return &kept.cast_loop;
+            return kept;
         }
         next = &kept.next;
     }

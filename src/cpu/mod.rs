@@ -82,7 +82,7 @@ use code_cast::{CodeBits, CodeCast};
 use convert::{convert, convert_by, convert_past_caches};
 use count::LossCounter;
 use isa::Isa;
-use loops::loop_of;
+use loops::{loop_of, loop_of_spec};
 
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
@@ -133,7 +133,8 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(to, tensor.len(), tensor.shape())?)?;
-    convert(conversion, CodeBits::packed(conversion), Isa::best(), tensor.len(), source, &mut destination);
+    let bits = CodeBits::packed(conversion);
+    convert(loop_of(conversion, bits, Isa::best()), bits, tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 
@@ -209,29 +210,26 @@ pub fn cast_codes(
     len: usize,
     destination: &mut [u8],
 ) -> Result<(), Error> {
-    let checked = checked(spec, layouts, source, len, destination.len());
-    // Not `?`: copying the conversion, which has just been written by parts, would take as long as a cast of some
-    // elements.
-    if let Ok(conversion) = &checked {
-        let (bits, isa) = (CodeBits::new(conversion, layouts), Isa::best());
-        if non_temporal::is_faster([source.len(), destination.len()]) {
-            convert_past_caches(conversion, bits, isa, len, source, destination);
-        } else {
-            convert(conversion, bits, isa, len, source, destination);
-        }
+    check_lengths(spec, layouts, source, len, destination.len())?;
+    let bits = CodeBits::of_types([spec.from, spec.to], layouts);
+    let cast_loop = loop_of_spec(spec, bits, Isa::best())?;
+    if non_temporal::is_faster([source.len(), destination.len()]) {
+        convert_past_caches(cast_loop, bits, len, source, destination);
+    } else {
+        convert(cast_loop, bits, len, source, destination);
     }
-    checked.map(|_| ())
+    Ok(())
 }
 
-/// The conversion of `len` codes, or an error if source or destination has the wrong number of bytes.
-fn checked(
+/// An error if a type has no codes, or if source or destination has another number of bytes than `len` codes.
+fn check_lengths(
     spec: &CastSpec,
     layouts: [CodeLayout; 2],
     source: &[u8],
     len: usize,
     destination: usize,
-) -> Result<Conversion, Error> {
-    let CastSpec { from, to, options } = *spec;
+) -> Result<(), Error> {
+    let CastSpec { from, to, .. } = *spec;
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
         return Err(Error::no_codes(element_type));
     }
@@ -244,7 +242,19 @@ fn checked(
         let (expected, found) = (destination_bytes as u64, destination as u64);
         return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
     }
-    Conversion::new(from, to, &options)
+    Ok(())
+}
+
+/// The conversion of `len` codes, or an error as [`check_lengths`].
+fn checked(
+    spec: &CastSpec,
+    layouts: [CodeLayout; 2],
+    source: &[u8],
+    len: usize,
+    destination: usize,
+) -> Result<Conversion, Error> {
+    check_lengths(spec, layouts, source, len, destination)?;
+    Conversion::new(spec.from, spec.to, &spec.options)
 }
 
 /// Casts as [`cast_bytes`], and counts what is lost.
@@ -287,7 +297,7 @@ pub fn cast_codes_counted(
     let counter = LossCounter::new(&CodeCast { conversion, bits }, Isa::best());
     if bits.0[0] < 8 {
         // Only `len` tells which codes of the last byte are elements, so the whole tensor is counted at once.
-        convert(&conversion, bits, Isa::best(), len, source, destination);
+        convert(loop_of(&conversion, bits, Isa::best()), bits, len, source, destination);
         return Ok(counter.count(source, len));
     }
     let cast_loop = loop_of(&conversion, bits, Isa::best());

@@ -313,6 +313,22 @@ fn loops_are_kept() {
     assert!(places().eq(places()));
 }
 
+/// The loop of a spec is that of its conversion, also if another spec has the same.
+#[test]
+fn loops_are_found_by_specs() {
+    for from in numeric() {
+        for to in numeric() {
+            let specs = || variants(to).into_iter().map(|options| CastSpec::new(from, to).with_options(options));
+            for (spec, isa) in specs().chain(specs()).flat_map(|spec| isas().into_iter().map(move |isa| (spec, isa))) {
+                let conversion = Conversion::new(from, to, &spec.options).unwrap();
+                let bits = CodeBits::packed(&conversion);
+                let found = loop_of_spec(&spec, bits, isa).unwrap();
+                assert!(std::ptr::eq(found, loop_of(&conversion, bits, isa)), "{spec:?}, {isa:?}");
+            }
+        }
+    }
+}
+
 /// Few elements, numbers of them around those of a step, and numbers of steps that end inside a byte.
 #[test]
 fn any_number_of_elements_gives_the_same_codes() {
@@ -393,12 +409,13 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     let unaligned = [&vec![0; LINE - shift][..], tensor.bytes().unwrap()].concat();
                     let source = &unaligned[LINE - shift..];
                     let bits = CodeBits::packed(&conversion);
-                    convert(&conversion, bits, isa, elements, source, &mut bytes[shift..]);
+                    let cast_loop = loop_of(&conversion, bits, isa);
+                    convert(cast_loop, bits, elements, source, &mut bytes[shift..]);
                     assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                     bytes.fill(0xff);
                     let destination = &mut bytes[shift..];
-                    convert_past_caches(&conversion, bits, isa, elements, source, destination);
+                    convert_past_caches(cast_loop, bits, elements, source, destination);
                     assert!(*destination == expected, "{isa:?}: {elements} {from} to {to} to {shift}, past the caches");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                 }
@@ -436,14 +453,8 @@ fn casts_past_the_caches_give_the_same_codes() {
         let expected = by_reference(&conversion, &tensor);
         for isa in isas() {
             let mut bytes = vec![0xff; expected.len()];
-            convert_past_caches(
-                &conversion,
-                CodeBits::packed(&conversion),
-                isa,
-                len,
-                tensor.bytes().unwrap(),
-                &mut bytes,
-            );
+            let bits = CodeBits::packed(&conversion);
+            convert_past_caches(loop_of(&conversion, bits, isa), bits, len, tensor.bytes().unwrap(), &mut bytes);
             assert!(bytes == expected, "{isa:?}: {from} to {to}");
         }
     }

@@ -6,6 +6,7 @@ use super::{CodeBits, numeric};
 use crate::bits::float_env::{control, not_inlined};
 use crate::cpu::convert::{CHUNK, convert};
 use crate::cpu::isa::Isa;
+use crate::cpu::loops::loop_of;
 use crate::cpu::{Scales, cast, cast_counted, cast_into, cast_scaled, count_losses, largest_relative_error};
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
@@ -66,14 +67,9 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
             for isa in Isa::all().flatten() {
                 let cast = || {
                     let mut bytes = vec![0xff; to.packed_bytes(elements as u64).unwrap() as usize];
-                    convert(
-                        &conversion,
-                        CodeBits::packed(&conversion),
-                        isa,
-                        elements,
-                        tensor.bytes().unwrap(),
-                        &mut bytes,
-                    );
+                    let bits = CodeBits::packed(&conversion);
+                    let cast_loop = loop_of(&conversion, bits, isa);
+                    convert(cast_loop, bits, elements, tensor.bytes().unwrap(), &mut bytes);
                     bytes
                 };
                 if under(&cast) != cast() {
