@@ -48,10 +48,16 @@ impl AnyLength {
         match self.info.step {
             None => self.steps.convert_steps(source, destination),
             Some(step) if destination.len() < step[1] => self.convert_part(step, source, destination),
-            Some(_) if self.are_units(source.len(), destination.len()) => {
+            Some(step) => {
                 self.steps.convert_steps(source, destination);
+                if !self.are_units(source.len(), destination.len()) {
+                    self.convert_after_steps(step, source, destination);
+                } else if rest(destination.len(), step[1]) > 0 {
+                    // The last step ends where the codes end, and converts some of them again.
+                    let [from, to] = [source.len() - step[0], destination.len() - step[1]];
+                    self.steps.convert_steps(&source[from..], &mut destination[to..]);
+                }
             }
-            Some(step) => self.convert_steps_and_part(step, source, destination),
         }
     }
 
@@ -61,12 +67,10 @@ impl AnyLength {
         read * self.unit[1] == written * self.unit[0] && (self.unit[0] != 3 || read.is_multiple_of(3))
     }
 
-    fn convert_steps_and_part(&self, step: [usize; 2], source: &[u8], destination: &mut [u8]) {
+    /// Converts the codes after the last whole step.
+    fn convert_after_steps(&self, step: [usize; 2], source: &[u8], destination: &mut [u8]) {
         let steps = (source.len() / step[0]).min(destination.len() / step[1]);
-        let (source, last) = source.split_at(steps * step[0]);
-        let (destination, made) = destination.split_at_mut(steps * step[1]);
-        self.steps.convert_steps(source, destination);
-        self.convert_part(step, last, made);
+        self.convert_part(step, &source[steps * step[0]..], &mut destination[steps * step[1]..]);
     }
 
     /// Converts at most a step.
@@ -90,4 +94,9 @@ impl AnyLength {
         }
         self.convert(&source[..read], &mut destination[..written]);
     }
+}
+
+/// The remainder of a division, which takes as long as a cast of some elements unless `step` is a power of two.
+fn rest(bytes: usize, step: usize) -> usize {
+    if step.is_power_of_two() { bytes & (step - 1) } else { bytes % step }
 }

@@ -16,8 +16,7 @@ pub(crate) trait CastLoop: Send + Sync {
         LoopInfo::default()
     }
 
-    /// Converts steps, at least one. If whole steps do not reach the end of the codes, one more ends there, and converts
-    /// some of them again.
+    /// Converts as many whole steps as both sides have.
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]);
 
     /// Converts the beginning of the codes with non-temporal stores, or all codes by another loop, if that is faster past
@@ -168,25 +167,8 @@ impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> 
 #[inline(always)]
 fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut [u8]) {
     let whole = (source.len() / T::READ).min(destination.len() / T::WRITTEN);
-    let (mut sources, mut made) = (&source[..whole * T::READ], 0..whole * T::WRITTEN);
-    if T::IS_ONE_ELEMENT {
-        return repeat_whole(l, step, sources, &mut destination[made]);
-    }
-    // One loop for all steps, so that the step is compiled once, and its constants are loaded once.
-    loop {
-        repeat_whole(l, step, sources, &mut destination[made.clone()]);
-        let end = destination.len();
-        if made.end == end {
-            return;
-        }
-        let Some(last) = source.rchunks_exact(T::READ).next() else { return };
-        (sources, made) = (last, end.saturating_sub(T::WRITTEN)..end);
-    }
-}
-
-#[inline(always)]
-fn repeat_whole<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut [u8]) {
-    for (source, destination) in source.chunks_exact(T::READ).zip(destination.chunks_exact_mut(T::WRITTEN)) {
+    let (sources, destinations) = (&source[..whole * T::READ], &mut destination[..whole * T::WRITTEN]);
+    for (source, destination) in sources.chunks_exact(T::READ).zip(destinations.chunks_exact_mut(T::WRITTEN)) {
         step.step(l, source, destination);
     }
 }

@@ -22,12 +22,12 @@ const TYPES: usize = ElementType::ALL.len();
 static KEPT: [[Next; TYPES]; TYPES] = [const { [const { OnceLock::new() }; TYPES] }; TYPES];
 
 /// The loop of one cast, and the next loop of the same pair.
-struct Kept {
+pub(crate) struct Kept {
     isa: IsaName,
-    cast: CodeCast,
+    pub cast: CodeCast,
     /// The first options for which the loop was asked. Other options can give the same conversion.
     options: OnceLock<CastOptions>,
-    cast_loop: AnyLength,
+    pub cast_loop: AnyLength,
     next: Next,
 }
 
@@ -38,28 +38,33 @@ type Next = OnceLock<Box<Kept>>;
 ///
 /// # Errors
 /// As [`Conversion::new`].
-#[inline]
-pub(crate) fn loop_of_spec(spec: &CastSpec, bits: CodeBits, isa: Isa) -> Result<&'static AnyLength, Error> {
+// As a call, this takes a twentieth of the time of a cast of some elements.
+#[inline(always)]
+pub(crate) fn kept_of_spec(spec: &CastSpec, bits: CodeBits, isa: Isa) -> Result<&'static Kept, Error> {
     let mut next = &KEPT[spec.from as usize][spec.to as usize];
     while let Some(kept) = next.get() {
         if kept.options.get() == Some(&spec.options) && kept.cast.bits == bits && kept.isa == isa.name() {
-            return Ok(&kept.cast_loop);
+            return Ok(kept);
         }
         next = &kept.next;
     }
-    let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-    let kept = kept(&conversion, bits, isa);
+    first_of_spec(spec, bits, isa)
+}
+
+fn first_of_spec(spec: &CastSpec, bits: CodeBits, isa: Isa) -> Result<&'static Kept, Error> {
+    let kept = kept_of(&Conversion::new(spec.from, spec.to, &spec.options)?, bits, isa);
     // They stay what they are if they were set before.
     let _ = kept.options.set(spec.options);
-    Ok(&kept.cast_loop)
+    Ok(kept)
 }
 
-/// As [`loop_of_spec`], for a conversion that exists.
+/// The loop of [`kept_of`].
 pub(crate) fn loop_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static AnyLength {
-    &kept(conversion, bits, isa).cast_loop
+    &kept_of(conversion, bits, isa).cast_loop
 }
 
-fn kept(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static Kept {
+/// As [`kept_of_spec`], for a conversion that exists.
+pub(crate) fn kept_of(conversion: &Conversion, bits: CodeBits, isa: Isa) -> &'static Kept {
     let make = || {
         let cast = CodeCast { conversion: *conversion, bits };
         let cast_loop = AnyLength::new(with_default_modes(|| new_loop(&cast, isa)), bits);

@@ -82,7 +82,7 @@ use code_cast::{CodeBits, CodeCast};
 use convert::{convert, convert_by, convert_past_caches};
 use count::LossCounter;
 use isa::Isa;
-use loops::{loop_of, loop_of_spec};
+use loops::{Kept, kept_of, kept_of_spec, loop_of};
 
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
@@ -122,19 +122,25 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
         (None, ElementType::STRING) => return strings::print(tensor),
         (None, _) => {}
     }
-    cast_numbers(tensor, &Conversion::new(from, to, options)?)
+    let spec = CastSpec::new(from, to).with_options(*options);
+    let bits = CodeBits::of_types([from, to], [CodeLayout::Packed; 2]);
+    cast_by(tensor, kept_of_spec(&spec, bits, Isa::best())?)
 }
 
 /// Casts a numeric tensor by a conversion that the caller has made.
 pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<Tensor, Error> {
-    let (from, to) = (conversion.from, conversion.to);
+    cast_by(tensor, kept_of(conversion, CodeBits::packed(conversion), Isa::best()))
+}
+
+/// Casts a numeric tensor by the loop of packed codes.
+fn cast_by(tensor: &Tensor, Kept { cast, cast_loop, .. }: &Kept) -> Result<Tensor, Error> {
+    let (from, to) = (cast.conversion.from, cast.conversion.to);
     let source = tensor.packed()?;
-    if conversion.is_copy() {
+    if cast.conversion.is_copy() {
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(to, tensor.len(), tensor.shape())?)?;
-    let bits = CodeBits::packed(conversion);
-    convert(loop_of(conversion, bits, Isa::best()), bits, tensor.len(), source, &mut destination);
+    convert(cast_loop, cast.bits, tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 
@@ -212,7 +218,7 @@ pub fn cast_codes(
 ) -> Result<(), Error> {
     check_lengths(spec, layouts, source, len, destination.len())?;
     let bits = CodeBits::of_types([spec.from, spec.to], layouts);
-    let cast_loop = loop_of_spec(spec, bits, Isa::best())?;
+    let Kept { cast_loop, .. } = kept_of_spec(spec, bits, Isa::best())?;
     if non_temporal::is_faster([source.len(), destination.len()]) {
         convert_past_caches(cast_loop, bits, len, source, destination);
     } else {
