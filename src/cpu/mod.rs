@@ -128,6 +128,7 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
 }
 
 /// Casts a numeric tensor by a conversion that the caller has made.
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "contexts cast by it"))]
 pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<Tensor, Error> {
     cast_by(tensor, kept_of(conversion, CodeBits::packed(conversion), Isa::best()))
 }
