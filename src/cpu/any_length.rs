@@ -31,7 +31,7 @@ impl AnyLength {
         Self { info: steps.info(), steps, unit: bits.unit() }
     }
 
-    /// Whether a cast in the caches begins at a cache line of the source, not of the destination.
+    /// See [`Step::READS_LINES`](super::cast_loop::Step::READS_LINES).
     pub(crate) fn reads_lines(&self) -> bool {
         self.info.reads_lines
     }
@@ -63,7 +63,7 @@ impl AnyLength {
 
     /// Whether both sides have the bytes of the same number of units, so that a step can end where they end.
     fn are_units(&self, read: usize, written: usize) -> bool {
-        // Codes of 6 bits can end after any byte of a unit.
+        // Between two types of 6 bits, whose units have three bytes, the number of units need not be whole.
         read * self.unit[1] == written * self.unit[0] && (self.unit[0] != 3 || read.is_multiple_of(3))
     }
 
@@ -82,8 +82,8 @@ impl AnyLength {
         destination.copy_from_slice(&made[..destination.len()]);
     }
 
-    /// Converts the codes of the first `read` source bytes, which are the first `written` destination bytes, and perhaps
-    /// some more: whole steps take less time.
+    /// Converts the codes of the first `read` source bytes, which are the first `written` destination bytes. It may convert
+    /// some more, since whole steps take less time.
     pub(crate) fn convert_beginning(&self, [read, written]: [usize; 2], source: &[u8], destination: &mut [u8]) {
         if let Some(step) = self.info.step {
             let steps = read.div_ceil(step[0]);

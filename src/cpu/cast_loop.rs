@@ -16,7 +16,7 @@ pub(crate) trait CastLoop: Send + Sync {
         LoopInfo::default()
     }
 
-    /// Converts as many whole steps as both sides have.
+    /// Converts as many whole steps as both sides have, or all codes if there is no [`LoopInfo::step`].
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]);
 
     /// Converts the beginning of the codes with non-temporal stores, or all codes by another loop, if that is faster past

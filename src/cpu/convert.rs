@@ -60,8 +60,8 @@ pub(super) fn convert_by(
     convert_from_line(Side::Destination, bits, elements, source, destination, begin, &work);
 }
 
-/// As [`convert_by`]. If there are many elements, `begin` converts at least those of so many source and destination bytes,
-/// and `work` those that follow, from a cache line of one side on.
+/// As [`convert_by`]. If there are many elements, `work` starts at a cache line of `side`. `begin` gets the numbers of source and
+/// destination bytes before that line and the whole tensors, and converts at least these bytes.
 fn convert_from_line(
     side: Side,
     bits: CodeBits,

@@ -22,11 +22,11 @@ impl Packed {
 
 /// The number of codes that are packed at a time: few enough for the first-level cache, and a multiple of all groups.
 const CODES: usize = 2048;
+/// The same for short casts, for which clearing all that memory takes as long as converting some codes.
 const SHORT: usize = 128;
 
 impl CastLoop for Packed {
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
-        // Clearing all of it takes as long as converting some codes.
         let codes: &mut [u8] =
             if destination.len() * 8 <= SHORT * self.to_bits { &mut [0; SHORT] } else { &mut [0; CODES] };
         let (read, written) = (CODES * self.from_bits / 8, CODES * self.to_bits / 8);

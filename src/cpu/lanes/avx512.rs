@@ -56,7 +56,7 @@ impl Lanes for Avx512 {
     const COUNT: usize = 32;
     const GROUPS: usize = 4;
     const PACKS: bool = true;
-    const VECTORS_ARE_LINES: bool = true;
+    const VECTORS_ARE_LINES: bool = <X86V4 as Instructions>::VECTORS_ARE_LINES;
 
     type U16 = __m512i;
     type U32 = [__m512i; 2];
