@@ -3,13 +3,14 @@
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod float_env;
 mod layouts;
+mod lines;
 mod recipes;
 
 use std::collections::HashSet;
 
 use super::any_length::AnyLength;
 use super::cast_loop::CastLoop;
-use super::convert::{CHUNK, LONG, Side, head};
+use super::convert::{CHUNK, LONG};
 use super::isa::{Baseline, Instructions, IsaName, is_fast};
 use super::lanes::Lanes;
 #[cfg(all(feature = "cpu-simd", target_arch = "aarch64"))]
@@ -266,7 +267,7 @@ fn nans_between_wide_floats_are_canonical() {
 /// Lengths around the lengths of groups, steps and blocks.
 #[test]
 fn every_length_ends_where_it_should() {
-    let around = [128, LONG, 2 * LONG].into_iter().flat_map(|n| n - 3..n + 4);
+    let around = [128, 256, 512, LONG, 2 * LONG].into_iter().flat_map(|n| n - 3..n + 4);
     let lengths: Vec<usize> = (0..36).chain(around).collect();
     compare_all(|from| {
         let mut random = Random::new(5);
@@ -324,34 +325,6 @@ fn loops_are_found_by_specs() {
                 let bits = CodeBits::packed(&conversion);
                 let found = &kept_of_spec(&spec, bits, isa).unwrap().cast_loop;
                 assert!(std::ptr::eq(found, loop_of(&conversion, bits, isa)), "{spec:?}, {isa:?}");
-            }
-        }
-    }
-}
-
-/// Few elements, numbers of them around those of a step, and numbers of steps that end inside a byte.
-#[test]
-fn any_number_of_elements_gives_the_same_codes() {
-    let lengths = || (1..=17).chain(126..=130).chain(254..=265).chain(510..=520);
-    for from in numeric() {
-        let mut random = Random::new(10);
-        let tensor = Tensor::from_codes(from, [520], (0..520).map(|_| random.next())).unwrap();
-        for to in numeric() {
-            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-            let expected = by_reference(&conversion, &tensor);
-            for isa in isas() {
-                let cast_loop = loop_of(&conversion, CodeBits::packed(&conversion), isa);
-                for length in lengths() {
-                    let [read, written] = [from, to].map(|t| t.packed_bytes(length).unwrap() as usize);
-                    let mut bytes = vec![0xff; written + 1];
-                    cast_loop.convert(&tensor.bytes().unwrap()[..read], &mut bytes[..written]);
-                    assert_eq!(bytes[written], 0xff, "{isa:?}: {length} elements, {from} to {to}");
-                    let mut prefix = expected[..written].to_vec();
-                    for codes in [&mut bytes[..written], &mut prefix] {
-                        clear_pad(codes, to.code_bits(), length);
-                    }
-                    assert!(bytes[..written] == prefix, "{isa:?}: {length} elements, {from} to {to}");
-                }
             }
         }
     }
@@ -472,60 +445,6 @@ fn small_results_are_given_away_without_a_copy() {
 #[test]
 fn usual_processors_are_fast() {
     assert!(is_fast() || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")));
-}
-
-/// A cast begins with the elements before the first cache line, if whole bytes of both sides lead to that line.
-#[test]
-fn casts_begin_at_a_line_where_elements_reach_one() {
-    use ElementType::*;
-    let memory = [0; 3 * LINE];
-    let aligned = memory.as_ptr().align_offset(LINE);
-    let cases = [
-        (Side::Destination, FLOAT, FLOAT16, 2, Some(31)),
-        (Side::Destination, FLOAT, FLOAT16, 1, None),
-        (Side::Destination, UINT8, UINT8, 63, Some(1)),
-        (Side::Destination, INT4, DOUBLE, 16, Some(6)),
-        (Side::Destination, INT2, DOUBLE, 32, Some(4)),
-        (Side::Destination, INT2, DOUBLE, 16, None),
-        (Side::Destination, FLOAT, INT4, 1, Some(126)),
-        (Side::Source, FLOAT, INT16, 16, Some(12)),
-        (Side::Source, FLOAT, INT4, 4, None),
-        (Side::Source, INT64, INT8, 8, Some(7)),
-        (Side::Source, INT64, INT8, 4, None),
-    ];
-    for (side, from, to, offset, elements) in cases {
-        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-        let expected = [from, to].map(|t| elements.unwrap_or(0) * t.code_bits() as usize / 8);
-        assert_eq!(
-            head(side, CodeBits::packed(&conversion), &memory[aligned + offset..]),
-            expected,
-            "{from} to {to} at {offset}"
-        );
-    }
-}
-
-/// AVX-512 truncates from a cache line of the source on. Other casts begin at one of the destination.
-#[test]
-fn truncation_in_vectors_of_a_line_begins_at_one_of_the_source() {
-    use ElementType::*;
-    let cases = [
-        (FLOAT, INT8, true),
-        (DOUBLE, UINT16, true),
-        (INT32, INT4, true),
-        (INT64, INT16, true),
-        (INT32, BOOL, true),
-        (INT16, INT4, false),
-        (FLOAT16, INT8, false),
-        (FLOAT, FLOAT16, false),
-        (INT64, INT32, false),
-    ];
-    for (from, to, truncates) in cases {
-        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-        for isa in isas() {
-            let cast_loop = loop_of(&conversion, CodeBits::packed(&conversion), isa);
-            assert_eq!(cast_loop.reads_lines(), truncates && isa.name() == IsaName::Avx512, "{isa:?}: {from} to {to}");
-        }
-    }
 }
 
 /// Loops with non-temporal stores exist for common pairs, fill all whole blocks, and fill nothing after them.
