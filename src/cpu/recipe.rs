@@ -99,7 +99,7 @@ impl SharedRecipe {
     /// `i` and `l` must be the same instruction set.
     fn build<I: Instructions + 'static, L: Lanes + 'static>(self, i: I, l: L) -> Box<dyn CastLoop> {
         match self {
-            Self::Copy => Box::new(CopyCodes(i)),
+            Self::Copy => Box::new(CopyCodes(i.half_width())),
             Self::Element(element) => element.build(i),
             Self::InLanes(in_lanes, to) => in_lanes.build(l, to),
             Self::MemoryTable(table) => Box::new(table),

@@ -53,7 +53,7 @@ impl InstructionSet for X86V3 {
     fn build(self, recipe: Avx2Recipe) -> Box<dyn CastLoop> {
         match recipe {
             Avx2Recipe::Vector(vector) => vector.build(self, Avx2(self)),
-            Avx2Recipe::ToF16(to_f16) => to_f16.build(Avx2(self)),
+            Avx2Recipe::ToF16(to_f16) => to_f16.build(Avx2(self), Avx2(self)),
             Avx2Recipe::Unpack6 => Box::new(Steps(Avx2(self), Unpack6)),
             Avx2Recipe::NibbleTable(table) => table.build(Avx2(self)),
             Avx2Recipe::ByteTable(table) => table.build(Avx2(self)),

@@ -9,8 +9,8 @@ use crate::cpu::cast_loop::{CastLoop, SourceToSink, Step, Steps, StepsOfTwo, ToI
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::{avx2::Avx2, avx512::Avx512};
 use crate::cpu::sign_rule::ANY;
+use crate::cpu::sink::LowBits;
 use crate::cpu::sink::avx512::{Floats16, LookUp4, RoundingOfFloats16, ShiftInteger};
-use crate::cpu::sink::{LowBits, RoundingToE8m0};
 use crate::cpu::source::{Codes16, F32Source, F64Source, Int};
 use crate::cpu::table::byte::ByteTable;
 use crate::cpu::table::nibble::NibbleTable;
@@ -27,13 +27,10 @@ pub(crate) enum Avx512Recipe {
     /// FLOAT truncated to packed codes of less than a byte, in AVX2's lanes. They have 1.2 to 1.5 times the speed of AVX-512's lanes
     /// here.
     TruncateF32InAvx2(PackedBits),
-    /// FLOAT and DOUBLE truncated to 16 bits. Past the caches, this and the two that follow take AVX2's lanes, which are faster
-    /// there.
+    /// FLOAT and DOUBLE truncated to 16 bits. Past the caches, this and the next take AVX2's lanes, which are faster there.
     TruncateTo16(WideFloat),
     /// DOUBLE truncated to INT32.
     F64ToInt32,
-    /// DOUBLE to FLOAT8E8M0.
-    F64ToE8m0(RoundingToE8m0),
     /// FLOAT16 and BFLOAT16 to floats of at most 8 bits.
     RoundCodes16(RoundingOfFloats16, CodeLayout),
     /// DOUBLE to floats of at most 8 bits. It is rounded to odd first.
@@ -80,9 +77,6 @@ impl InstructionSet for X86V4 {
                 return Avx512Recipe::TruncateTo16(WideFloat::F64);
             }
             (SourceKind::Float(LongFloat::F64), SinkKind::Int32) => return Avx512Recipe::F64ToInt32,
-            (SourceKind::Float(from @ LongFloat::F64), SinkKind::E8m0(to)) => {
-                return Avx512Recipe::F64ToE8m0(RoundingToE8m0::new(&to, from.hub()));
-            }
             (_, SinkKind::Unpack(ShortBits::Bits6)) => return Avx512Recipe::Unpack6,
             _ => {}
         }
@@ -113,15 +107,13 @@ impl InstructionSet for X86V4 {
             Avx512Recipe::TruncateTo16(WideFloat::F32) => avx2_past_caches(l, SourceToSink(F32Source, LowBits::<16>)),
             Avx512Recipe::TruncateTo16(WideFloat::F64) => avx2_past_caches(l, SourceToSink(F64Source, LowBits::<16>)),
             Avx512Recipe::F64ToInt32 => avx2_past_caches(l, ToInt::<_, 32, true>(F64Source)),
-            Avx512Recipe::F64ToE8m0(RoundingToE8m0::Saturating(to)) => avx2_past_caches(l, SourceToSink(F64Source, to)),
-            Avx512Recipe::F64ToE8m0(RoundingToE8m0::ToNan(to)) => avx2_past_caches(l, SourceToSink(F64Source, to)),
             Avx512Recipe::RoundCodes16(to, layout) => round(l, Codes16, to, layout),
             Avx512Recipe::RoundF64(to, layout) => round(l, F64Source, to, layout),
             Avx512Recipe::RoundF32To4(to, layout) => short_codes(l, F32Source, to, layout),
             Avx512Recipe::ShiftInt16 { signed, to } => {
                 with_bool!(SIGNED = signed, codes(l, Int::<16, SIGNED, false>, to))
             }
-            Avx512Recipe::ToF16(to_f16) => to_f16.build(l),
+            Avx512Recipe::ToF16(to_f16) => to_f16.build(l, Avx2(self.v3)),
             Avx512Recipe::Unpack6 => Box::new(Steps(l, Unpack6)),
             Avx512Recipe::NibbleTable(table) => table.build(l),
             Avx512Recipe::ByteTable(table) => table.build(l),

@@ -273,7 +273,7 @@ impl Element {
             Self::ToUint32(LongFloat::F16) => map!(i, |x: u16| scalar::f16_to_int32(x, 0)),
             Self::ToUint32(LongFloat::Bf16) => map!(i, |x: u16| scalar::f32_to_uint32(u32::from(x) << 16)),
             Self::ToUint32(LongFloat::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
-            Self::ToUint32(LongFloat::F64) => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| scalar::f64_to_uint32(x)),
+            Self::ToUint32(LongFloat::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
             Self::F64To16(to) => {
                 // The compiler does not vectorise a loop of this function with non-temporal stores: with AVX2 it takes
                 // twelve times as long.

@@ -118,7 +118,7 @@ impl InstructionSet for Neon {
             NeonRecipe::Portable(portable) => portable.build(Baseline, Portable(Baseline)),
             NeonRecipe::Vector(vector) => vector.build(Baseline, self),
             NeonRecipe::Step(step) => step.build(self),
-            NeonRecipe::ToF16(to_f16) => to_f16.build(self),
+            NeonRecipe::ToF16(to_f16) => to_f16.build(self, self),
             NeonRecipe::F64ToF16(to) => codes(self, OddF64, to),
             NeonRecipe::RoundF64(to, layout) => round(self, OddF64, to, layout),
             NeonRecipe::ToBf16(LongFloat::F16, to) => codes(self, F16::<true>, to),

@@ -2,9 +2,9 @@
 
 use super::kinds::{LongBits, LongFloat, LongInt, SinkKind, SourceKind};
 use super::lanes::{codes, with_int};
-use crate::cpu::cast_loop::CastLoop;
+use crate::cpu::cast_loop::{CastLoop, SourceToSink, StepsOfTwo};
 use crate::cpu::sink::convert_to_f16::{ConvertToF16, ConvertsToF16};
-use crate::cpu::source::{Bf16, F32Source, F64Source, Int};
+use crate::cpu::source::{Bf16, F32Source, F64Source, Int, Numbers};
 
 /// A source that is converted by way of binary32, and the conversion.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +35,23 @@ impl ToF16 {
         ConvertToF16::new(&to).map(|to| Self { from, to })
     }
 
-    pub(super) fn build<L: ConvertsToF16 + 'static>(self, l: L) -> Box<dyn CastLoop> {
+    /// The loop in the lanes `l`, and past the caches in the lanes `n` if elements have more than 16 bits.
+    pub(super) fn build<L: ConvertsToF16 + 'static, N: ConvertsToF16 + 'static>(self, l: L, n: N) -> Box<dyn CastLoop> {
         let Self { from, to } = self;
         match from {
-            Converted::Bf16 => codes(l, Bf16, to),
-            Converted::F32 => codes(l, F32Source, to),
-            Converted::F64 => codes(l, F64Source, to),
-            Converted::Int(from) => with_int!(|source| from, ODD = false, codes(l, source, to)),
+            Converted::Bf16 => loop_of(l, n, Bf16, to),
+            Converted::F32 => loop_of(l, n, F32Source, to),
+            Converted::F64 => loop_of(l, n, F64Source, to),
+            Converted::Int(from) => with_int!(|source| from, ODD = false, loop_of(l, n, source, to)),
         }
     }
+}
+
+fn loop_of<L, N, S>(l: L, n: N, source: S, to: ConvertToF16) -> Box<dyn CastLoop>
+where
+    L: ConvertsToF16 + 'static,
+    N: ConvertsToF16 + 'static,
+    S: Numbers<L> + Numbers<N> + 'static,
+{
+    if const { S::BITS > 16 } { Box::new(StepsOfTwo(l, n, SourceToSink(source, to))) } else { codes(l, source, to) }
 }

@@ -48,10 +48,6 @@ impl InWords for Avx512Recipe {
                 let truncated = "lanes of 32 bits: DOUBLE truncated, AVX2's past the caches";
                 with(('g', truncated, "cast_loop.rs"), String::new())
             }
-            Self::F64ToE8m0(to) => {
-                let rounded = "lanes of 32 bits: DOUBLE to a power of two, AVX2's past the caches";
-                with(('e', rounded, "sink/e8m0.rs"), format!("{to:?}"))
-            }
             Self::RoundCodes16(to @ RoundingOfFloats16::To4(_), layout) => {
                 let looked_up = ('k', "lanes of 16 bits: float of 16 bits looked up", "sink/avx512.rs");
                 in_layout(with(looked_up, format!("{to:?}")), *layout)
