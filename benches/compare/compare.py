@@ -57,7 +57,7 @@ SHORT = 1 << 18
 # Bits of a result are compared at this length.
 CHECKED = 1 << 16
 # Large memory comes in pages of 2 MiB where Linux has them for the asking: with pages of 4 KiB the time of a cast past the
-# caches depends on where each of them lies, so that two processes of one program are up to a fifth apart.
+# caches depends on where each of them lies, so that two processes of one program are up to a quarter apart.
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
 # The least time of a cast in nanoseconds: a clock may answer 0, which has no ratio.
 LEAST = 1e-3

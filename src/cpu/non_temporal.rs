@@ -72,9 +72,9 @@ pub(super) struct FillOrder {
     pub ahead: usize,
 }
 
-/// The fastest order that was measured on Intel's processors, or on AMD's from Zen 3 to Zen 5. All other processors have the
-/// order of the last. The design log has the figures.
-// A call for each chunk: in line, each of these loops would have the code of this.
+/// The order for this processor: the fastest that was measured on Intel's, or for all others on AMD's from Zen 3 to Zen 5. The
+/// design log has the figures.
+// Inlined, it would be in every streaming loop. It is called once for a chunk.
 #[inline(never)]
 pub(super) fn fill_order() -> FillOrder {
     fill_order_of(&processor().vendor)
