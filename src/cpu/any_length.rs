@@ -2,6 +2,7 @@
 
 use super::cast_loop::{CastLoop, LoopInfo, STEP};
 use super::code_cast::CodeBits;
+use super::non_temporal::Fence;
 
 /// A loop, and what is needed to cast numbers of codes that are no whole steps. This code is not generic: it is compiled
 /// once for all loops.
@@ -38,6 +39,9 @@ impl AnyLength {
 
     /// See [`CastLoop::convert_past_caches`].
     pub(crate) fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        // The fence is dropped when this function returns or panics. Until then, nothing else sees the destination,
+        // because it is borrowed.
+        let _fence = Fence;
         self.steps.convert_past_caches(source, destination)
     }
 

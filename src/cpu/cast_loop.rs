@@ -20,7 +20,7 @@ pub(crate) trait CastLoop: Send + Sync {
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]);
 
     /// Converts the beginning of the codes with non-temporal stores, if there is such a loop. Returns the numbers of source
-    /// and destination bytes that it converted.
+    /// and destination bytes that it converted. Only while a `non_temporal::Fence` is held.
     fn convert_past_caches(&self, _source: &[u8], _destination: &mut [u8]) -> [usize; 2] {
         [0, 0]
     }
@@ -190,8 +190,10 @@ impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
             };
         }
         if const { K::BITS == 16 } {
-            for (i, destination) in destination.chunks_exact_mut(2 * L::COUNT).enumerate() {
-                l.store_u16(S::BITS > 16, codes!(i), destination);
+            let mut i = 0;
+            while i < groups::<L>(16) {
+                l.store_u16(S::BITS > 16, codes!(i), &mut destination[2 * L::COUNT * i..]);
+                i += 1;
             }
             return;
         }
@@ -202,8 +204,10 @@ impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
             // late, and then keeps codes in memory.
             codes = [codes!(0), codes!(1), codes!(2), codes!(3), codes!(4), codes!(5), codes!(6), codes!(7)];
         } else {
-            for (i, codes) in codes[..L::GROUPS].iter_mut().enumerate() {
-                *codes = codes!(i);
+            let mut i = 0;
+            while i < L::GROUPS {
+                codes[i] = codes!(i);
+                i += 1;
             }
         }
         l.store_bytes(K::BITS, S::BITS, &codes[..L::GROUPS], destination);

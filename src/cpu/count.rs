@@ -177,7 +177,8 @@ macro_rules! count_codes {
 /// Counts the codes of one width in a range.
 macro_rules! count_in_range {
     ($code:ty, $block:literal, $packed:expr, $range:expr, $has_masks:expr) => {{
-        let [mask, first, span] = [$range.mask, $range.first, $range.last - $range.first].map(|bits| bits as $code);
+        let (mask, first) = ($range.mask as $code, $range.first as $code);
+        let span = ($range.last - $range.first) as $code;
         // If LLVM does not know that the number is 1, it adds under a mask. Otherwise it makes a vector of the mask
         // first.
         let one = if $has_masks { black_box(1) } else { 1 };

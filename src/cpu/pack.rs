@@ -16,31 +16,45 @@ pub(crate) const LANES: usize = 32;
 /// The same byte in all 32 lanes.
 #[inline(always)]
 pub(crate) fn splat_u8(byte: u8) -> Bytes {
-    cast([byte; 32])
+    splat_u64(u64::from(byte) * (u64::MAX / u64::from(u8::MAX)))
 }
 
 /// 16 bytes in both halves of a vector, because shuffles index within each half.
 #[inline(always)]
 pub(crate) fn twice(bytes: [u8; 16]) -> Bytes {
-    cast([bytes; 2])
+    cast([bytes, bytes])
 }
 
 /// The same 16-bit word in all 16 lanes.
 #[inline(always)]
 pub(crate) fn splat_u16(word: u16) -> Bytes {
-    cast([word; 16])
+    splat_u64(u64::from(word) * (u64::MAX / u64::from(u16::MAX)))
 }
 
 /// The same 32-bit word in all eight lanes.
 #[inline(always)]
 pub(crate) fn splat_u32(word: u32) -> Bytes {
-    cast([word; 8])
+    splat_u64(u64::from(word) * (u64::MAX / u64::from(u32::MAX)))
+}
+
+/// The same 64-bit word in all four lanes.
+// Of `[word; 4]` the compiler makes a loop, in each loop of a cast that has such a vector, and unrolls it later. That takes
+// it several times as long. A longer array is a loop, however it is written: vectors of shorter words are made of this one.
+#[inline(always)]
+fn splat_u64(word: u64) -> Bytes {
+    cast([word, word, word, word])
+}
+
+/// The same number in all eight lanes.
+#[inline(always)]
+pub(crate) fn splat_f32(number: f32) -> Bytes {
+    cast([number; 8])
 }
 
 /// The first `N` bytes of `bytes`.
 #[inline(always)]
 pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes[..N].try_into().expect("as many bytes")
+    *bytes.first_chunk().expect("as many bytes")
 }
 
 /// Unpacks 32 codes of `BITS` bits from `4 * BITS` bytes, one into each byte, in order.
@@ -159,7 +173,7 @@ pub(crate) fn halved(simd: X86V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
 /// Writes a vector to the bytes from `at` on.
 #[inline(always)]
 pub(crate) fn write(bytes: &mut [u8], at: usize, vector: Bytes) {
-    bytes[at..at + 32].copy_from_slice(&cast::<_, [u8; 32]>(vector));
+    *bytes[at..].first_chunk_mut().expect("as many bytes") = cast::<_, [u8; 32]>(vector);
 }
 
 /// Reads a vector from the bytes from `at` on.

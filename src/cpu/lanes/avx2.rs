@@ -6,7 +6,7 @@ use super::Lanes;
 use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_NAN, F32_SIGN};
 use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
-use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
+use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, twice, write};
 use crate::cpu::x86::{__m128i, __m256, __m256i, X86V3, count};
 
 #[derive(Clone, Copy)]
@@ -46,7 +46,10 @@ impl Lanes for Avx2 {
         select_u16(mask: __m256i, a: __m256i, b: __m256i) -> __m256i = self.0._mm256_blendv_epi8(b, a, mask);
         abs_i16(a: __m256i) -> __m256i = self.0._mm256_abs_epi16(a);
         negate_u16(a: __m256i, sign: __m256i) -> __m256i = self.0._mm256_sign_epi16(a, sign);
-        splat_u32(a: u32) -> [__m256i; 2] = [splat_u32(a); 2];
+        splat_u32(a: u32) -> [__m256i; 2] = {
+            let words = splat_u32(a);
+            [words, words]
+        };
         min_u32(a: [__m256i; 2], b: u32) -> [__m256i; 2] = both!(|a| self.0._mm256_min_epu32(a, splat_u32(b)));
         shl_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
             both!(|a| self.0._mm256_sll_epi32(a, count(BITS)));
@@ -88,7 +91,8 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn store_bytes(self, bits: usize, from_bits: usize, codes: &[__m256i], bytes: &mut [u8]) {
         let int = self.0;
-        let mut packed = [splat_u16(0); 4];
+        let zero = splat_u16(0);
+        let mut packed = [zero, zero, zero, zero];
         for i in 0..4 {
             let made = int._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
             packed[i] = match from_bits > 16 {
@@ -122,8 +126,7 @@ impl Lanes for Avx2 {
         // A shuffle uses four bits of each byte as an index, and gives 0 where the highest bit is set, as in the upper
         // byte of each lane.
         let bytes = int._mm256_or_si256(index, splat_u16(0x8000));
-        let (low, high) =
-            (int._mm256_shuffle_epi8(cast([low; 2]), bytes), int._mm256_shuffle_epi8(cast([high; 2]), bytes));
+        let (low, high) = (int._mm256_shuffle_epi8(twice(low), bytes), int._mm256_shuffle_epi8(twice(high), bytes));
         int._mm256_blendv_epi8(low, high, int._mm256_cmpgt_epi16(index, splat_u16(15)))
     }
     #[inline(always)]
@@ -131,7 +134,7 @@ impl Lanes for Avx2 {
         let int = self.0;
         // Each lane has two indexes: that of the low byte of the power, and that of its high byte.
         let index = int._mm256_or_si256(int._mm256_mullo_epi16(below, splat_u16(0x0101)), splat_u16(0x0800));
-        let power = int._mm256_shuffle_epi8(cast([powers; 2]), index);
+        let power = int._mm256_shuffle_epi8(twice(powers), index);
         // The instruction rounds `product / 2^15` to nearest, ties up. A tie that went up to an odd number must go
         // down: the low 16 bits of its product are 0x4000.
         let nearest = int._mm256_mulhrs_epi16(a, power);

@@ -25,8 +25,7 @@ impl Avx512 {
     /// The upper halves of 32-bit lanes.
     #[inline(always)]
     pub(crate) fn upper_halves(self, a: [__m512i; 2]) -> __m512i {
-        let odd: [u16; 32] = std::array::from_fn(|i| 2 * i as u16 + 1);
-        self.0._mm512_permutex2var_epi16(a[0], cast(odd), a[1])
+        self.0._mm512_permutex2var_epi16(a[0], cast(ODD), a[1])
     }
 
     /// Restores the order after an instruction that packs each quarter of two vectors separately.
@@ -36,10 +35,33 @@ impl Avx512 {
     }
 }
 
+/// The places of the upper halves of the words of two vectors.
+const ODD: [u16; 32] = {
+    let mut places = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        places[i] = 2 * i as u16 + 1;
+        i += 1;
+    }
+    places
+};
+
 /// The same 16-bit word in all 32 lanes.
 #[inline(always)]
 pub(crate) fn splat_u16(word: u16) -> __m512i {
-    cast([word; 32])
+    splat_u64(u64::from(word) * (u64::MAX / u64::from(u16::MAX)))
+}
+
+/// The same 32-bit word in all 16 lanes.
+#[inline(always)]
+pub(crate) fn splat_u32(word: u32) -> __m512i {
+    splat_u64(u64::from(word) * (u64::MAX / u64::from(u32::MAX)))
+}
+
+/// The same 64-bit word in all eight lanes.
+#[inline(always)]
+pub(crate) fn splat_u64(word: u64) -> __m512i {
+    cast([word; 8])
 }
 
 #[inline(always)]
@@ -49,7 +71,7 @@ pub(crate) fn read(bytes: &[u8], at: usize) -> __m512i {
 
 #[inline(always)]
 pub(crate) fn write(bytes: &mut [u8], at: usize, vector: __m512i) {
-    bytes[at..at + 64].copy_from_slice(&cast::<_, [u8; 64]>(vector));
+    *bytes[at..].first_chunk_mut().expect("as many bytes") = cast::<_, [u8; 64]>(vector);
 }
 
 impl Lanes for Avx512 {
@@ -90,8 +112,11 @@ impl Lanes for Avx512 {
             self.0._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a);
         look_up_u16(table: [u8; 32], index: __m512i) -> __m512i =
             self.0._mm512_permutexvar_epi16(index, self.0._mm512_cvtepu8_epi16(cast(table)));
-        splat_u32(a: u32) -> [__m512i; 2] = [cast([a; 16]); 2];
-        min_u32(a: [__m512i; 2], b: u32) -> [__m512i; 2] = both!(|a| self.0._mm512_min_epu32(a, cast([b; 16])));
+        splat_u32(a: u32) -> [__m512i; 2] = {
+            let words = splat_u32(a);
+            [words, words]
+        };
+        min_u32(a: [__m512i; 2], b: u32) -> [__m512i; 2] = both!(|a| self.0._mm512_min_epu32(a, splat_u32(b)));
         shl_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_sll_epi32(a, count(BITS)));
         shr_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_srl_epi32(a, count(BITS)));
         sar_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.0._mm512_sra_epi32(a, count(BITS)));
@@ -132,7 +157,8 @@ impl Lanes for Avx512 {
             return pack::store_codes(self, bits, [codes[0], codes[1], codes[2], codes[3]], bytes);
         }
         // The compiler drops this narrowing together with the widening of `load_u8`.
-        let mut packed = [splat_u8(0); 4];
+        let zero = splat_u8(0);
+        let mut packed = [zero, zero, zero, zero];
         for i in 0..4 {
             packed[i] = self.0._mm512_cvtepi16_epi8(codes[i]);
         }
@@ -180,7 +206,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
         // This takes one instruction; a shift by one count for all lanes takes two.
-        both!(|a| self.0._mm512_srlv_epi32(a, cast([bits; 16])))
+        both!(|a| self.0._mm512_srlv_epi32(a, splat_u32(bits)))
     }
     #[inline(always)]
     fn f64_to_i32(self, bytes: &[u8]) -> [__m512i; 2] {
@@ -207,7 +233,7 @@ impl Lanes for Avx512 {
             let numbers = self.0._mm512_cvtph_ps(cast(halves));
             let is_nan = self.0._mm512_cmpunord_ps_mask(numbers, numbers);
             let numbers = cast(numbers);
-            self.0._mm512_mask_and_epi32(numbers, is_nan, numbers, cast([F32_SIGN | F32_NAN; 16]))
+            self.0._mm512_mask_and_epi32(numbers, is_nan, numbers, splat_u32(F32_SIGN | F32_NAN))
         })
     }
     #[inline(always)]
@@ -229,7 +255,7 @@ impl Lanes for Avx512 {
         let lost = self.add_u32(self.and_u32(a, self.splat_u32(0xff)), self.splat_u32(0xff));
         let cut = self.and_u32(self.or_u32(a, lost), self.splat_u32(!0xff));
         both!(|a, cut| {
-            let is_large = self.0._mm512_cmpgt_epu32_mask(a, cast([BOUND; 16]));
+            let is_large = self.0._mm512_cmpgt_epu32_mask(a, splat_u32(BOUND));
             cast(self.0._mm512_cvtepu32_ps(self.0._mm512_mask_blend_epi32(is_large, a, cut)))
         })
     }
@@ -266,10 +292,10 @@ impl Lanes for Avx512 {
             // Negative numbers and NaN are converted as for signed integers. From 2^64 on, the result is 0, because the
             // mask leaves the lane out.
             let wide: __m512i = self.0._mm512_cvtepi32_epi64(cast(halves[i]));
-            let magnitude = self.0._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
-            let is_nan = self.0._mm512_cmpgt_epi64_mask(magnitude, cast([u64::from(F32_INFINITY); 8]));
+            let magnitude = self.0._mm512_and_si512(wide, splat_u64(0x7fff_ffff));
+            let is_nan = self.0._mm512_cmpgt_epi64_mask(magnitude, splat_u64(F32_INFINITY.into()));
             let is_least = is_nan | self.0._mm512_movepi64_mask(wide);
-            let in_range = self.0._mm512_cmplt_epi64_mask(magnitude, cast([(127u64 + 64) << 23; 8]));
+            let in_range = self.0._mm512_cmplt_epi64_mask(magnitude, splat_u64((127 + 64) << 23));
             let unsigned = self.0._mm512_maskz_cvttps_epu64(in_range, cast(halves[i]));
             write(bytes, 64 * i, self.0._mm512_mask_blend_epi64(is_least, unsigned, integers));
         }

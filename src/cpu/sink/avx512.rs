@@ -12,7 +12,7 @@ use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeFloat, Hub};
 use crate::cpu::codes::{F16_MAGNITUDE, F64_MAN};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::lanes::avx512::{Avx512, read};
+use crate::cpu::lanes::avx512::{Avx512, read, splat_u32, splat_u64};
 use crate::cpu::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO};
 use crate::cpu::source::{Codes16, F32Source, F64Source, Int, Source};
 use crate::cpu::x86::{__m512i, count};
@@ -42,8 +42,8 @@ impl Floats16 for F32Source {
 #[inline(always)]
 fn odd_upper_half(l: Avx512, a: __m512i) -> __m512i {
     let wide = l.0;
-    let carry = wide._mm512_add_epi32(wide._mm512_and_si512(a, cast([0xffffu32; 16])), cast([0xffffu32; 16]));
-    wide._mm512_or_si512(a, wide._mm512_and_si512(carry, cast([1u32 << 16; 16])))
+    let carry = wide._mm512_add_epi32(wide._mm512_and_si512(a, splat_u32(0xffff)), splat_u32(0xffff));
+    wide._mm512_or_si512(a, wide._mm512_and_si512(carry, splat_u32(1 << 16)))
 }
 
 impl Floats16 for F64Source {
@@ -54,8 +54,8 @@ impl Floats16 for F64Source {
         let mut four = [[0u8; 32]; 4];
         for i in 0..4 {
             let a = read(bytes, 64 * i);
-            let is_cut = l.0._mm512_test_epi64_mask(a, cast([(1u64 << CUT) - 1; 8]));
-            let odd = l.0._mm512_mask_or_epi64(a, is_cut, a, cast([1u64 << CUT; 8]));
+            let is_cut = l.0._mm512_test_epi64_mask(a, splat_u64((1 << CUT) - 1));
+            let odd = l.0._mm512_mask_or_epi64(a, is_cut, a, splat_u64(1 << CUT));
             // A number that is too large becomes the greatest number, because this rounds toward zero.
             four[i] = cast(l.0._mm512_cvt_roundpd_ps_zero(cast(odd)));
         }
@@ -166,8 +166,7 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
         let magnitude = l.min_u16(if SIGNED { l.abs_i16(integers) } else { integers }, l.splat_u16(self.limit));
         // The lower and the upper integer of each pair are rounded separately. Their codes begin in the upper halves of
         // the sums.
-        let pairs =
-            [wide._mm512_and_si512(magnitude, cast([0xffffu32; 16])), wide._mm512_srl_epi32(magnitude, count(16))];
+        let pairs = [wide._mm512_and_si512(magnitude, splat_u32(0xffff)), wide._mm512_srl_epi32(magnitude, count(16))];
         let floats = l.i32_to_f32(pairs);
         let Shift { down, add, .. } = self.shift;
         let odd = l.and_u32(l.shr_by_u32(floats, down), l.splat_u32(1));

@@ -71,10 +71,7 @@ pub(crate) trait ConvertsToF16: Lanes {
 impl ConvertsToF16 for Avx512 {
     #[inline(always)]
     fn f16_codes(self, numbers: [__m512i; 2]) -> __m512i {
-        cast(numbers.map(
-            #[inline(always)]
-            |numbers| self.0._mm512_cvtps_ph_nearest(cast(numbers)),
-        ))
+        cast([self.0._mm512_cvtps_ph_nearest(cast(numbers[0])), self.0._mm512_cvtps_ph_nearest(cast(numbers[1]))])
     }
 }
 

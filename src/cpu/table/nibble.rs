@@ -64,11 +64,14 @@ pub(crate) struct Nibbles<const BITS: usize> {
 
 impl<const BITS: usize> Nibbles<BITS> {
     fn new(entries: &Entries) -> Self {
-        let tables = |up: usize| {
-            std::array::from_fn(|byte| std::array::from_fn(|nibble| (entries[nibble][0] << up >> (8 * byte)) as u8))
-        };
-        Self { lower: tables(0), upper: tables(BITS) }
+        Self { lower: tables(entries, 0), upper: tables(entries, BITS) }
     }
+}
+
+/// The bytes that nibbles contribute whose results are shifted up by `up` bits.
+fn tables(entries: &Entries, up: usize) -> [[u8; 16]; 4] {
+    let nibble = |byte, nibble: usize| (entries[nibble][0] << up >> (8 * byte)) as u8;
+    std::array::from_fn(|byte| std::array::from_fn(|code| nibble(byte, code)))
 }
 
 impl<L: ByteLanes, const BITS: usize> Step<L> for Nibbles<BITS> {
@@ -89,7 +92,8 @@ impl<L: ByteLanes, const BITS: usize> Step<L> for Nibbles<BITS> {
             };
             let lower = l.and_u16(codes, l.splat_u16(0x0f0f));
             let upper = l.and_u16(l.shr_u16(codes, 4), l.splat_u16(0x0f0f));
-            let mut made = [l.splat_u16(0); 4];
+            let zero = l.splat_u16(0);
+            let mut made = [zero, zero, zero, zero];
             for byte in 0..(2 * BITS).div_ceil(8) {
                 if 8 * byte < BITS {
                     made[byte] = l.look_up_u8(self.lower[byte], lower);

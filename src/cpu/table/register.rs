@@ -12,8 +12,8 @@ use super::numbers::{NumberTable, NumberTo};
 use super::{Entries, entries};
 use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
-use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
+use crate::cpu::lanes::{Lanes, both};
 use crate::cpu::pack::load;
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
 use crate::cpu::x86::{__m512i, X86V4, count};
@@ -266,7 +266,7 @@ impl RegisterTable {
             let entry = |nth: usize| entries[(i / 64 * 64 * shared + i % 64 + 64 * nth) % 256][0] >> place;
             (0..shared).fold(0, |word, nth| word | (entry(nth) << (size * nth as u32)) as u16)
         };
-        Some(Self(Table::Words(form, words(word))))
+        Some(Self(Table::Words(form, words(&word))))
     }
 }
 
@@ -311,15 +311,19 @@ fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: 
 }
 
 /// The words of four tables. `word` gets an index, and the place of the word's first bit in the entry.
-fn words(word: impl Fn(usize, usize) -> u16) -> Box<WordTables> {
-    Box::new([0, 16, 32, 48].map(|place| {
-        std::array::from_fn(|vector| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(vector * LANES + i, place))))
-    }))
+fn words(word: &dyn Fn(usize, usize) -> u16) -> Box<WordTables> {
+    let mut tables = [[0; 256]; 4];
+    for (table, words) in tables.iter_mut().enumerate() {
+        for (i, made) in words.iter_mut().enumerate() {
+            *made = word(i, 16 * table);
+        }
+    }
+    Box::new(cast::<[[u16; 256]; 4], _>(tables))
 }
 
 /// The words of entries of at least 16 bits.
 fn whole_words(entries: &Entries) -> Box<WordTables> {
-    words(|i, place| (entries[i][0] >> place) as u16)
+    words(&|i, place| (entries[i][0] >> place) as u16)
 }
 
 /// The step from codes of `FROM` bits to codes of `TO` bits, 16 or 64.
@@ -407,11 +411,8 @@ impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
 /// The 16-bit words of two vectors, interleaved.
 #[inline(always)]
 fn interleaved16(simd: X86V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
-    const TURNS: [[u16; 32]; 2] = turns();
-    TURNS.map(
-        #[inline(always)]
-        |turns| simd._mm512_permutex2var_epi16(a, cast(turns), b),
-    )
+    let turns = const { turns() };
+    both!(|turns| simd._mm512_permutex2var_epi16(a, cast(turns), b))
 }
 
 const fn turns() -> [[u16; 32]; 2] {

@@ -150,7 +150,8 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookU
 
     #[inline(always)]
     fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [vector::splat_u8(0); VECTORS];
+        let zero = vector::splat_u8(0);
+        let mut codes: [Bytes; VECTORS] = [zero, zero, zero, zero];
         for i in 0..VECTORS {
             let loaded = vector::load::<FROM>(l.0, &source[4 * FROM * i..4 * FROM * (i + 1)]);
             let in_order = match FROM == CODE {
@@ -167,12 +168,13 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookU
         if TO < 16 {
             return vector::store::<TO>(l.0, low, destination);
         }
-        for (i, destination) in destination.chunks_exact_mut(Self::WRITTEN / VECTORS).enumerate() {
+        let half = Self::WRITTEN / VECTORS / 2;
+        for i in 0..VECTORS {
             let words = l.interleaved_u8(low[i], high[i]);
             let words = if matches!(TO, 16 | EXTENDED) { in_order(l, words) } else { words };
-            for (words, destination) in words.into_iter().zip(destination.chunks_exact_mut(Self::WRITTEN / VECTORS / 2))
-            {
-                let numbers = l.interleaved_u16(vector::splat_u16(0), words);
+            for side in 0..2 {
+                let (words, destination) = (words[side], &mut destination[(2 * i + side) * half..]);
+                let numbers = l.interleaved_u16(zero, words);
                 match TO {
                     16 => vector::write(destination, 0, words),
                     UPPER_HALF => l.store_u32(numbers, destination),
@@ -211,7 +213,9 @@ fn spread_by_2(l: Avx2, codes: Bytes) -> Bytes {
 #[inline(always)]
 fn store_i64(l: Avx2, numbers: [Bytes; 2], bytes: &mut [u8]) {
     let simd = l.0;
-    for (value, bytes) in l.f32_to_i32(numbers).into_iter().zip(bytes.chunks_exact_mut(2 * LANES)) {
+    let values = l.f32_to_i32(numbers);
+    for i in 0..2 {
+        let (value, bytes) = (values[i], &mut bytes[2 * LANES * i..]);
         // For ∞ and NaN, `value` is the least 32-bit integer. It becomes the upper half here, and the lower half
         // becomes zero.
         let is_special = simd._mm256_cmpeq_epi32(value, vector::splat_u32(1 << 31));

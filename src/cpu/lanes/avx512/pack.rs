@@ -2,7 +2,7 @@
 
 use bytemuck::cast;
 
-use super::{Avx512, splat_u16, write};
+use super::{Avx512, splat_u16, splat_u32, write};
 use crate::cpu::x86::__m512i;
 
 /// Stores 128 codes of `bits` bits, at most 8, from 16-bit lanes in the order of the elements. The bits above a code
@@ -94,7 +94,7 @@ pub(crate) fn in_order_of_two(l: Avx512, packed: __m512i) -> __m512i {
 /// Stores 128 codes of 6 bits. Each 16-bit lane has two codes in its low 12 bits; its other bits are zero.
 #[inline(always)]
 pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8]) {
-    store_threes(l, both!(|pairs| l.0._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]))), bytes);
+    store_threes(l, both!(|pairs| l.0._mm512_madd_epi16(pairs, splat_u32(1 | 1 << (16 + 12)))), bytes);
 }
 
 /// Stores the first three bytes of each four: 96 bytes.
@@ -102,7 +102,7 @@ pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8])
 pub(crate) fn store_threes(l: Avx512, fours: [__m512i; 2], bytes: &mut [u8]) {
     let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
     // Then three words of each quarter.
-    let [a, b] = both!(|fours| l.0._mm512_shuffle_epi8(fours, cast([threes; 4])));
+    let [a, b] = both!(|fours| l.0._mm512_shuffle_epi8(fours, cast([threes, threes, threes, threes])));
     let first: [u32; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20];
     let second: [u32; 16] = [5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 3, 4, 7, 11, 15];
     write(bytes, 0, l.0._mm512_permutex2var_epi32(a, cast(first), b));

@@ -11,7 +11,7 @@ use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::lanes::{Lanes, both};
 use crate::cpu::non_temporal::{HalfLine, LINE, store_half};
-use crate::cpu::pack::{array, load, read, splat_u8, splat_u16, splat_u32, twice, write};
+use crate::cpu::pack::{array, load, read, splat_f32, splat_u8, splat_u16, splat_u32, twice, write};
 use crate::cpu::sink::convert_to_f16::ConvertsToF16;
 use crate::cpu::x86::{__m128i, __m256, __m256i, count};
 
@@ -56,10 +56,10 @@ impl ProductLanes for Avx2 {
         let numbers: [__m256; 2] = [cast([a, c]), cast([b, d])];
         let products: Group = both!(|numbers| {
             let numbers = match zero_point {
-                Some(zero_point) => int._mm256_sub_ps(numbers, cast([zero_point; 8])),
+                Some(zero_point) => int._mm256_sub_ps(numbers, cast(splat_f32(zero_point))),
                 None => numbers,
             };
-            cast(int._mm256_mul_ps(numbers, cast([scale; 8])))
+            cast(int._mm256_mul_ps(numbers, cast(splat_f32(scale))))
         });
         let words = match TO {
             F16 => self.f16_codes(products),
@@ -75,10 +75,8 @@ impl ProductLanes for Avx2 {
     fn look_up<const TO: usize>(self, [low, high]: [__m256i; 2], bytes: &[u8]) -> [Group; 2] {
         let codes = self.spread_by_8(load::<4>(self.0, bytes));
         let [low, high] = [self.0._mm256_shuffle_epi8(low, codes), self.0._mm256_shuffle_epi8(high, codes)];
-        self.interleaved_u8(low, high).map(
-            #[inline(always)]
-            |codes| [codes; 2],
-        )
+        let codes = self.interleaved_u8(low, high);
+        both!(|codes| [codes, codes])
     }
 
     #[inline(always)]
@@ -99,7 +97,10 @@ impl ProductLanes for Avx2 {
         let low = int._mm256_and_si256(int._mm256_sll_epi16(exponent, count(4)), splat_u8(0x80));
         let low = int._mm256_or_si256(low, int._mm256_and_si256(is_nan, splat_u8(BF16_NAN as u8)));
         let above = self.interleaved_u8(low, high);
-        both!(|least, above| [self.add_u16(least, above); 2])
+        both!(|least, above| {
+            let codes = self.add_u16(least, above);
+            [codes, codes]
+        })
     }
 
     #[inline(always)]
@@ -118,7 +119,8 @@ impl ProductLanes for Avx2 {
 
     #[inline(always)]
     fn granules(self, _: bool, granules: &[f32; 2]) -> [Group; 2] {
-        [[cast([granules[0]; 8]); 2], [cast([granules[1]; 8]); 2]]
+        let [a, b] = [splat_f32(granules[0]), splat_f32(granules[1])];
+        [[a, a], [b, b]]
     }
 
     #[inline(always)]
@@ -143,12 +145,13 @@ impl ProductLanes for Avx2 {
                         true => int._mm256_blend_epi16_odd(int._mm256_srl_epi32(a, count(16)), b),
                         false => in_order(self, self.narrow(self.shr_u32::<16>([a, b]))),
                     };
-                    [codes; 2]
+                    [codes, codes]
                 }
                 F16 => {
                     let codes = self.f16_codes([a, b]);
                     let in_pairs = twice([0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15]);
-                    [if pairs { int._mm256_shuffle_epi8(codes, in_pairs) } else { in_order(self, codes) }; 2]
+                    let codes = if pairs { int._mm256_shuffle_epi8(codes, in_pairs) } else { in_order(self, codes) };
+                    [codes, codes]
                 }
                 _ if pairs => {
                     let (low, high) = (int._mm256_unpacklo_epi32(a, b), int._mm256_unpackhi_epi32(a, b));
@@ -161,11 +164,13 @@ impl ProductLanes for Avx2 {
 
     #[inline(always)]
     fn write<const TO: usize>(self, codes: [Group; 2], bytes: &mut [u8]) {
-        for (codes, bytes) in codes.into_iter().zip(bytes.chunks_exact_mut(if TO == F32 { 64 } else { 32 })) {
-            write(bytes, 0, codes[0]);
-            if TO == F32 {
-                write(bytes, 32, codes[1]);
-            }
+        write(bytes, 0, codes[0][0]);
+        if TO == F32 {
+            write(bytes, 32, codes[0][1]);
+            write(bytes, 64, codes[1][0]);
+            write(bytes, 96, codes[1][1]);
+        } else {
+            write(bytes, 32, codes[1][0]);
         }
     }
 
@@ -181,8 +186,7 @@ impl ProductLanes for Avx2 {
         let (start, rest) = destination.split_at_mut(before_halves);
         let (in_halves, end) = rest.split_at_mut((rest.len() - 1) / VECTOR * VECTOR);
         let Ok(halves) = <[HalfLine]>::mut_from_bytes(in_halves) else { return };
-        let places: [u32; 8] = std::array::from_fn(|i| (before_halves / 4 + i) as u32);
-        let of_next = places.map(|place| if place < 8 { 0 } else { u32::MAX });
+        let (places, of_next) = places(before_halves / 4);
         let (places, of_next) = (cast(places), cast(of_next));
         // The end of a vector before its beginning.
         let (mut halves, mut first, mut before) = (halves.iter_mut(), None, cast([0; 8]));
@@ -219,6 +223,17 @@ impl ProductLanes for Avx2 {
 
 /// The bytes of a vector: half a line.
 const VECTOR: usize = LINE / 2;
+
+/// The places of the eight words of a vector that begins at word `first` of two vectors, and a mask of those in the second
+/// one.
+fn places(first: usize) -> ([u32; 8], [u32; 8]) {
+    let (mut places, mut of_next) = ([0; 8], [0; 8]);
+    for i in 0..8 {
+        places[i] = (first + i) as u32;
+        of_next[i] = if first + i < 8 { 0 } else { u32::MAX };
+    }
+    (places, of_next)
+}
 
 /// Restores the order of the elements after two vectors were narrowed to one.
 #[inline(always)]

@@ -7,7 +7,7 @@ use super::decode::{Float8, Nibbles};
 use super::steps::{Make, rounded_to_bf16};
 use super::{BF16, BF16_NAN, F16, F32, ProductLanes};
 use crate::cpu::codes::{F16_MAGNITUDE, F16_NAN};
-use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
+use crate::cpu::lanes::avx512::{Avx512, splat_u16, splat_u32, splat_u64, write};
 use crate::cpu::lanes::{Lanes, both};
 use crate::cpu::non_temporal::{LINE, Line};
 use crate::cpu::pack::array;
@@ -40,9 +40,9 @@ impl ProductLanes for Avx512 {
     fn entries<const TO: usize>(self, numbers: &[u32; 16], zero_point: Option<f32>, scale: f32) -> __m512i {
         let mut numbers = cast(*numbers);
         if let Some(zero_point) = zero_point {
-            numbers = self.0._mm512_sub_ps(numbers, cast([zero_point; 16]));
+            numbers = self.0._mm512_sub_ps(numbers, cast(splat_f32(zero_point)));
         }
-        let products = self.0._mm512_mul_ps(numbers, cast([scale; 16]));
+        let products = self.0._mm512_mul_ps(numbers, cast(splat_f32(scale)));
         // Each code of 16 bits in both halves of a word.
         let [codes, shifted] = match TO {
             F32 => return cast(products),
@@ -52,7 +52,7 @@ impl ProductLanes for Avx512 {
             }
             _ => {
                 let [codes, _] = rounded_to_bf16(self, [cast(products); 2]);
-                [self.0._mm512_and_si512(codes, cast([0xffff_0000u32; 16])), self.0._mm512_srl_epi32(codes, count(16))]
+                [self.0._mm512_and_si512(codes, splat_u32(0xffff_0000)), self.0._mm512_srl_epi32(codes, count(16))]
             }
         };
         self.0._mm512_or_si512(codes, shifted)
@@ -61,7 +61,7 @@ impl ProductLanes for Avx512 {
     #[inline(always)]
     fn look_up<const TO: usize>(self, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
         let [even, odd] = looked_up(self, entries, bytes);
-        if TO == F32 { interleaved32(self.0, even, odd) } else { [joined(self, even, odd); 2] }
+        if TO == F32 { interleaved32(self.0, even, odd) } else { both_of(joined(self, even, odd)) }
     }
 
     #[inline(always)]
@@ -76,7 +76,7 @@ impl ProductLanes for Avx512 {
         let sign = self.and_u16(self.shl_u16(codes, 8), splat_u16(0x8000));
         let products = self.xor_u16(self.add_u16(least, self.shl_u16(exponent, 3)), sign);
         let nan = self.or_u16(sign, splat_u16(BF16_NAN));
-        [self.select_u16(self.equal_u16(twice, splat_u16(0xfe)), nan, products); 2]
+        both_of(self.select_u16(self.equal_u16(twice, splat_u16(0xfe)), nan, products))
     }
 
     #[inline(always)]
@@ -93,11 +93,11 @@ impl ProductLanes for Avx512 {
     #[inline(always)]
     fn granules(self, pairs: bool, granules: &[f32; 2]) -> [__m512i; 2] {
         if !pairs {
-            return [cast([granules[0]; 16]), cast([granules[1]; 16])];
+            return [splat_f32(granules[0]), splat_f32(granules[1])];
         }
         let pair: u64 = cast(*granules);
-        let places: [u32; 16] = std::array::from_fn(|i| (i / 8) as u32);
-        [self.0._mm512_permutexvar_epi32(cast(places), cast([pair; 8])); 2]
+        let places = cast([[0u32; 8], [1; 8]]);
+        both_of(self.0._mm512_permutexvar_epi32(places, splat_u64(pair)))
     }
 
     #[inline(always)]
@@ -122,13 +122,12 @@ impl ProductLanes for Avx512 {
             }
             F16 => {
                 let codes = self.f16_codes(numbers);
-                let in_pairs: [u16; 32] = std::array::from_fn(|i| (i / 2 + i % 2 * 16) as u16);
-                if pairs { self.0._mm512_permutexvar_epi16(cast(in_pairs), codes) } else { codes }
+                if pairs { self.0._mm512_permutexvar_epi16(cast(IN_PAIRS), codes) } else { codes }
             }
             _ if pairs => return interleaved32(self.0, numbers[0], numbers[1]),
             _ => return numbers,
         };
-        [codes; 2]
+        both_of(codes)
     }
 
     #[inline(always)]
@@ -155,7 +154,7 @@ impl ProductLanes for Avx512 {
         let (start, rest) = destination.split_at_mut(before_lines);
         let (in_lines, end) = rest.split_at_mut((rest.len() - 1) / LINE * LINE);
         let Ok(lines) = <[Line]>::mut_from_bytes(in_lines) else { return };
-        let places = cast(std::array::from_fn::<u32, 16, _>(|i| (before_lines / 4 + i) as u32));
+        let places = places(before_lines / 4);
         let line = |a, b| -> Line {
             zerocopy::transmute!(cast::<_, [u8; LINE]>(self.0._mm512_permutex2var_epi32(a, places, b)))
         };
@@ -188,6 +187,34 @@ impl ProductLanes for Avx512 {
     }
 }
 
+/// The places of the 16 words of a vector that begins at word `first` of two vectors.
+fn places(first: usize) -> __m512i {
+    cast(std::array::from_fn::<u32, 16, _>(|i| (first + i) as u32))
+}
+
+/// For codes of which there is one vector.
+#[inline(always)]
+fn both_of(codes: __m512i) -> [__m512i; 2] {
+    [codes, codes]
+}
+
+/// The same number in all 16 lanes.
+#[inline(always)]
+fn splat_f32(a: f32) -> __m512i {
+    cast([a; 16])
+}
+
+/// The places of the elements if the first half of a vector has those at even places, and the second one the others.
+const IN_PAIRS: [u16; 32] = {
+    let mut places = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        places[i] = (i / 2 + i % 2 * 16) as u16;
+        i += 1;
+    }
+    places
+};
+
 /// The entries of the packed codes at even places, and of those at odd ones.
 #[inline(always)]
 fn looked_up(l: Avx512, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
@@ -200,5 +227,5 @@ fn looked_up(l: Avx512, entries: __m512i, bytes: &[u8]) -> [__m512i; 2] {
 /// The low halves of `even` and the upper halves of `odd`. A mask register would be loaded again for every vector.
 #[inline(always)]
 fn joined(l: Avx512, even: __m512i, odd: __m512i) -> __m512i {
-    l.select_bits(cast([0xffffu32; 16]), even, odd)
+    l.select_bits(splat_u32(0xffff), even, odd)
 }

@@ -45,10 +45,17 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
         l.run(
             #[inline(always)]
             || {
-                let factors = match piece.unit {
-                    Unit::Block => piece.of_block(piece.block(at)).map(|of| l.granules(D::PAIRS, &[of; 2])),
-                    _ => piece.of_granules(at).map(|of| l.granules(D::PAIRS, &of[0])),
+                let [scales, zero_points] = match piece.unit {
+                    Unit::Block => {
+                        let [scale, zero_point] = piece.of_block(piece.block(at));
+                        [[scale, scale], [zero_point, zero_point]]
+                    }
+                    _ => {
+                        let [scales, zero_points] = piece.of_granules(at);
+                        [scales[0], zero_points[0]]
+                    }
                 };
+                let factors = [l.granules(D::PAIRS, &scales), l.granules(D::PAIRS, &zero_points)];
                 l.write::<TO>(Self::codes(l, decode, factors, &elements[..Self::READ]), &mut made[..Self::WRITTEN]);
             },
         );
@@ -148,7 +155,8 @@ impl<L: ProductLanes, D: Decode<L>, const HAS_ZERO_POINTS: bool, const TO: usize
                         put(decode.look_up::<TO>(l, entries, source));
                     }
                 } else {
-                    let factors = [l.granules(D::PAIRS, &[scale; 2]), l.granules(D::PAIRS, &[zero_point; 2])];
+                    let factors =
+                        [l.granules(D::PAIRS, &[scale, scale]), l.granules(D::PAIRS, &[zero_point, zero_point])];
                     for source in of_block.chunks_exact(read) {
                         if PAST_CACHES {
                             prefetch(source, ahead);

@@ -113,7 +113,9 @@ impl Tables {
     ) -> [[Bytes; VECTORS]; 2] {
         let simd = l.0;
         let sides = if TO > 8 { 2 } else { 1 };
-        let mut made = [[vector::splat_u8(0); VECTORS]; 2];
+        let zero = vector::splat_u8(0);
+        let zeros: [Bytes; VECTORS] = [zero, zero, zero, zero];
+        let mut made = [zeros, zeros];
         if CODE <= 4 {
             // One table has all codes.
             for side in 0..sides {
@@ -128,16 +130,14 @@ impl Tables {
         if CODE == 8 {
             let mut magnitudes = codes;
             if let UpperCodes::Mirrored(_) = self.upper_codes {
-                magnitudes = codes.map(
-                    #[inline(always)]
-                    |code| simd._mm256_abs_epi8(code),
-                );
+                for i in 0..VECTORS {
+                    magnitudes[i] = simd._mm256_abs_epi8(codes[i]);
+                }
                 lower = magnitudes;
             } else {
-                lower = codes.map(
-                    #[inline(always)]
-                    |code| simd._mm256_and_si256(code, vector::splat_u8(0x7f)),
-                );
+                for i in 0..VECTORS {
+                    lower[i] = simd._mm256_and_si256(codes[i], vector::splat_u8(0x7f));
+                }
             }
             for i in 0..VECTORS {
                 let row = simd._mm256_and_si256(simd._mm256_srl_epi16(magnitudes[i], count(4)), vector::splat_u8(0x0f));
@@ -170,10 +170,10 @@ impl Tables {
             }
         }
         if !self.upper.is_empty() {
-            let upper = codes.map(
-                #[inline(always)]
-                |code| simd._mm256_xor_si256(code, vector::splat_u8(0x80)),
-            );
+            let mut upper = codes;
+            for code in &mut upper {
+                *code = simd._mm256_xor_si256(*code, vector::splat_u8(0x80));
+            }
             self.add::<TO>(l, &self.upper, &upper, &mut made);
         }
         made
@@ -192,7 +192,7 @@ impl Tables {
         let sides = if TO > 8 { 2 } else { 1 };
         for increment in increments {
             let first = vector::twice(increment.first);
-            let mut tables = [first; 2];
+            let mut tables = [first, first];
             for side in 0..sides {
                 tables[side] = vector::twice(increment.tables[side]);
             }
