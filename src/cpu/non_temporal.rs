@@ -108,8 +108,9 @@ pub(super) fn fill<const MOST: usize>(
     // Zen 3.
     let mut aligned = Line::ZERO;
     black_box(&mut aligned);
-    let destination = whole_lines(destination);
-    let turns = turns(runs, [source.len(), read], [destination.len(), lines]);
+    let whole = destination.len() / LINE * LINE;
+    let Ok(destination) = <[Line]>::mut_from_bytes(&mut destination[..whole]) else { return 0 };
+    let turns = (source.len() / read).min(destination.len() / lines) / runs;
     let blocks = turns * runs;
     // With these lengths, each block needs one check of bounds. Twenty more instructions for each block cost a fifth of
     // the speed of FLOAT16 to FLOAT.
@@ -128,20 +129,6 @@ pub(super) fn fill<const MOST: usize>(
         }
     }
     blocks
-}
-
-/// The aligned lines of the destination; none if it is not aligned.
-// This is compiled once for all loops, as is the next function.
-#[inline(never)]
-fn whole_lines(destination: &mut [u8]) -> &mut [Line] {
-    let whole = destination.len() / LINE * LINE;
-    <[Line]>::mut_from_bytes(&mut destination[..whole]).unwrap_or_default()
-}
-
-/// The number of turns, each of `runs` blocks, for which both sides suffice, by their lengths and those of a block.
-#[inline(never)]
-fn turns(runs: usize, source: [usize; 2], destination: [usize; 2]) -> usize {
-    (source[0] / source[1]).min(destination[0] / destination[1]) / runs
 }
 
 /// Who made the processor, and its family. The instruction CPUID runs once, because it traps in a virtual machine,
@@ -241,13 +228,10 @@ pub(super) fn store_lines(_: X86V4, lines: &[Line], destination: &mut [Line]) {
 pub(super) fn prefetch(bytes: &[u8], ahead: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
-    // A `for` loop over the lines is ten times as much for the compiler, in every streaming loop.
-    let mut line = 0;
-    while line < bytes.len() {
+    for line in bytes.chunks(LINE) {
         // SAFETY: every x86-64 processor has SSE. The address may be beyond the end of the source: a prefetch is a
         // hint, and may have any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(line + ahead).cast()) };
-        line += LINE;
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().wrapping_add(ahead).cast()) };
     }
 }
 
