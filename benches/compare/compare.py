@@ -57,9 +57,10 @@ NOISY = 12
 SHORT = 1 << 18
 # Bits of a result are compared at this length.
 CHECKED = 1 << 16
-# Innermost loops begin at multiples of 2^6 bytes, on x86. Elsewhere a short loop lies in one cache line of code or in two,
-# whatever code stands before it, and can have 0.75 of the speed in a build whose instructions are the same.
+# On x86, innermost loops begin at multiples of 2^6 bytes. Otherwise it depends on the code before it whether a short loop lies
+# in one cache line of code or in two, and of two builds with the same instructions one can have 0.75 of the other's speed.
 ALIGNED = "-Cllvm-args=-x86-experimental-pref-innermost-loop-alignment=6"
+assert __doc__ and ALIGNED in __doc__, "OLD and NEW are to be built alike"
 # Large memory comes in pages of 2 MiB where Linux has them for the asking: with pages of 4 KiB the time of a cast past the
 # caches depends on where each of them lies, so that two processes of one program are up to a quarter apart.
 HUGE_PAGES = "glibc.malloc.hugetlb=1"

@@ -190,10 +190,8 @@ impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
             };
         }
         if const { K::BITS == 16 } {
-            let mut i = 0;
-            while i < groups::<L>(16) {
+            for i in 0..groups::<L>(16) {
                 l.store_u16(S::BITS > 16, codes!(i), &mut destination[2 * L::COUNT * i..]);
-                i += 1;
             }
             return;
         }
@@ -204,10 +202,8 @@ impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
             // late, and then keeps codes in memory.
             codes = [codes!(0), codes!(1), codes!(2), codes!(3), codes!(4), codes!(5), codes!(6), codes!(7)];
         } else {
-            let mut i = 0;
-            while i < L::GROUPS {
+            for i in 0..L::GROUPS {
                 codes[i] = codes!(i);
-                i += 1;
             }
         }
         l.store_bytes(K::BITS, S::BITS, &codes[..L::GROUPS], destination);

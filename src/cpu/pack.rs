@@ -5,6 +5,7 @@
 
 use bytemuck::cast;
 
+use crate::cpu::word::four;
 use crate::cpu::x86::{__m256i, X86V3, count};
 
 /// 32 bytes.
@@ -38,11 +39,9 @@ pub(crate) fn splat_u32(word: u32) -> Bytes {
 }
 
 /// The same 64-bit word in all four lanes.
-// Of `[word; 4]` the compiler makes a loop, in each loop of a cast that has such a vector, and unrolls it later. That takes
-// it several times as long. A longer array is a loop, however it is written: vectors of shorter words are made of this one.
 #[inline(always)]
 fn splat_u64(word: u64) -> Bytes {
-    cast([word, word, word, word])
+    cast(four(word))
 }
 
 /// The same number in all eight lanes.

@@ -7,6 +7,7 @@ use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_NAN, F32_SIGN
 use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, twice, write};
+use crate::cpu::word::four;
 use crate::cpu::x86::{__m128i, __m256, __m256i, X86V3, count};
 
 #[derive(Clone, Copy)]
@@ -91,8 +92,7 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn store_bytes(self, bits: usize, from_bits: usize, codes: &[__m256i], bytes: &mut [u8]) {
         let int = self.0;
-        let zero = splat_u16(0);
-        let mut packed = [zero, zero, zero, zero];
+        let mut packed = four(splat_u16(0));
         for i in 0..4 {
             let made = int._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
             packed[i] = match from_bits > 16 {

@@ -10,6 +10,7 @@ use crate::cpu::codes::{F32_INFINITY, F32_NAN, F32_SIGN};
 use crate::cpu::isa::Instructions;
 use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, splat_u8, store};
+use crate::cpu::word::four;
 use crate::cpu::x86::{__m256i, __m512i, __mmask16, __mmask32, DOWN, UP, X86V4, ZERO, count};
 
 #[derive(Clone, Copy)]
@@ -157,8 +158,7 @@ impl Lanes for Avx512 {
             return pack::store_codes(self, bits, [codes[0], codes[1], codes[2], codes[3]], bytes);
         }
         // The compiler drops this narrowing together with the widening of `load_u8`.
-        let zero = splat_u8(0);
-        let mut packed = [zero, zero, zero, zero];
+        let mut packed = four(splat_u8(0));
         for i in 0..4 {
             packed[i] = self.0._mm512_cvtepi16_epi8(codes[i]);
         }

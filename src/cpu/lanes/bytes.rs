@@ -12,6 +12,7 @@ use super::{
 #[cfg(all(feature = "cpu-simd", any(target_arch = "x86", target_arch = "x86_64")))]
 use crate::cpu::{
     pack,
+    word::four,
     x86::{__m256i, __m512i},
 };
 
@@ -75,7 +76,7 @@ impl ByteLanes for Avx512 {
     operations! {
         self;
         look_up_u8(table: [u8; 16], index: __m512i) -> __m512i =
-            self.0._mm512_shuffle_epi8(cast([table, table, table, table]), index);
+            self.0._mm512_shuffle_epi8(cast(four(table)), index);
         spread_by_8(a: __m512i) -> __m512i =
             self.0._mm512_permutexvar_epi64(cast([0u64, 4, 1, 5, 2, 6, 3, 7]), a);
         spread_by_4(a: __m512i) -> __m512i = avx512::pack::in_order_of_two(self, a);

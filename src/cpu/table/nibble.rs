@@ -5,6 +5,7 @@ use super::{Entries, entries};
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::bytes::ByteLanes;
+use crate::cpu::word::four;
 
 /// The number of vectors of source bytes that a step reads.
 const VECTORS: usize = 2;
@@ -68,10 +69,9 @@ impl<const BITS: usize> Nibbles<BITS> {
     }
 }
 
-/// The bytes that nibbles contribute whose results are shifted up by `up` bits.
+/// What a nibble contributes to each of up to four bytes if its result is shifted up by `up` bits.
 fn tables(entries: &Entries, up: usize) -> [[u8; 16]; 4] {
-    let nibble = |byte, nibble: usize| (entries[nibble][0] << up >> (8 * byte)) as u8;
-    std::array::from_fn(|byte| std::array::from_fn(|code| nibble(byte, code)))
+    std::array::from_fn(|byte| std::array::from_fn(|nibble| (entries[nibble][0] << up >> (8 * byte)) as u8))
 }
 
 impl<L: ByteLanes, const BITS: usize> Step<L> for Nibbles<BITS> {
@@ -92,8 +92,7 @@ impl<L: ByteLanes, const BITS: usize> Step<L> for Nibbles<BITS> {
             };
             let lower = l.and_u16(codes, l.splat_u16(0x0f0f));
             let upper = l.and_u16(l.shr_u16(codes, 4), l.splat_u16(0x0f0f));
-            let zero = l.splat_u16(0);
-            let mut made = [zero, zero, zero, zero];
+            let mut made = four(l.splat_u16(0));
             for byte in 0..(2 * BITS).div_ceil(8) {
                 if 8 * byte < BITS {
                     made[byte] = l.look_up_u8(self.lower[byte], lower);

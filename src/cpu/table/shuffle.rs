@@ -20,6 +20,7 @@ use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::pack::{self as vector, Bytes, LANES};
 use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
+use crate::cpu::word::four;
 use crate::cpu::x86::{X86V3, count};
 
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
@@ -151,7 +152,7 @@ impl<const FROM: usize, const CODE: usize, const TO: usize> Step<Avx2> for LookU
     #[inline(always)]
     fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {
         let zero = vector::splat_u8(0);
-        let mut codes: [Bytes; VECTORS] = [zero, zero, zero, zero];
+        let mut codes: [Bytes; VECTORS] = four(zero);
         for i in 0..VECTORS {
             let loaded = vector::load::<FROM>(l.0, &source[4 * FROM * i..4 * FROM * (i + 1)]);
             let in_order = match FROM == CODE {

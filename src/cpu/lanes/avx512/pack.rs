@@ -3,6 +3,7 @@
 use bytemuck::cast;
 
 use super::{Avx512, splat_u16, splat_u32, write};
+use crate::cpu::word::four;
 use crate::cpu::x86::__m512i;
 
 /// Stores 128 codes of `bits` bits, at most 8, from 16-bit lanes in the order of the elements. The bits above a code
@@ -102,7 +103,7 @@ pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8])
 pub(crate) fn store_threes(l: Avx512, fours: [__m512i; 2], bytes: &mut [u8]) {
     let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
     // Then three words of each quarter.
-    let [a, b] = both!(|fours| l.0._mm512_shuffle_epi8(fours, cast([threes, threes, threes, threes])));
+    let [a, b] = both!(|fours| l.0._mm512_shuffle_epi8(fours, cast(four(threes))));
     let first: [u32; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20];
     let second: [u32; 16] = [5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 3, 4, 7, 11, 15];
     write(bytes, 0, l.0._mm512_permutex2var_epi32(a, cast(first), b));

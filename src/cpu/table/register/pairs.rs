@@ -8,6 +8,7 @@ use crate::cpu::cast_loop::Step;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::pack::store_pairs;
 use crate::cpu::lanes::avx512::{Avx512, read, splat_u16, splat_u32};
+use crate::cpu::word::four;
 use crate::cpu::x86::{__m512i, X86V4, count};
 
 /// Codes in a vector.
@@ -73,7 +74,7 @@ fn load<const FROM: usize>(simd: X86V4, bytes: &[u8], i: usize) -> [__m512i; 2] 
     let codes = simd._mm512_permutexvar_epi32(cast(words), read(bytes, 48 * i - 4 * skipped as usize));
     // In each 32 bits, two codes begin at bit 0 of the first word, and two at bit 4 of the second word.
     let bytes: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
-    let codes = simd._mm512_shuffle_epi8(codes, cast([bytes, bytes, bytes, bytes]));
+    let codes = simd._mm512_shuffle_epi8(codes, cast(four(bytes)));
     let (first, second) = (splat_u32(4 << 16), splat_u32(10 << 16 | 6));
     [simd._mm512_srlv_epi16(codes, first), simd._mm512_srlv_epi16(codes, second)]
 }

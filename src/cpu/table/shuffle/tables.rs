@@ -3,6 +3,7 @@
 use super::VECTORS;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::pack::{self as vector, Bytes};
+use crate::cpu::word::four;
 use crate::cpu::x86::count;
 
 /// Tables of 16 bytes. Their entries for a source code are added up.
@@ -113,8 +114,7 @@ impl Tables {
     ) -> [[Bytes; VECTORS]; 2] {
         let simd = l.0;
         let sides = if TO > 8 { 2 } else { 1 };
-        let zero = vector::splat_u8(0);
-        let zeros: [Bytes; VECTORS] = [zero, zero, zero, zero];
+        let zeros: [Bytes; VECTORS] = four(vector::splat_u8(0));
         let mut made = [zeros, zeros];
         if CODE <= 4 {
             // One table has all codes.
