@@ -71,7 +71,7 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
     /// Whether a step converts one element, so that no cast has a part of a step at its end.
     const IS_ONE_ELEMENT: bool = false;
     /// Whether there is a second loop, with non-temporal stores. The second loop is worth its size for results of at
-    /// least 16 bits, for BOOL from wider types, and for copies.
+    /// least 16 bits, and for copies, BOOL and low bytes of integers of up to 32 bits.
     const NON_TEMPORAL: bool = false;
     /// Whether a cast in the caches begins at a cache line of the source, not of the destination.
     const READS_LINES: bool = false;
@@ -84,7 +84,8 @@ pub(crate) const STEP: usize = 1024;
 
 /// The bytes that a loop with non-temporal stores reads and writes at a time.
 const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
-    let steps = if T::WRITTEN < LINE { L::LINES * LINE / T::WRITTEN } else { 1 };
+    let lines = L::LINES[(T::READ == 8) as usize];
+    let steps = if T::WRITTEN < LINE { lines * LINE / T::WRITTEN } else { 1 };
     assert!(!T::NON_TEMPORAL || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
     [steps * T::READ, steps * T::WRITTEN]
 }

@@ -459,6 +459,8 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
         (INT32, FLOAT),
         (UINT8, FLOAT),
         (FLOAT, BOOL),
+        (UINT8, BOOL),
+        (INT32, INT8),
         (FLOAT, FLOAT),
         // Tables in registers.
         (FLOAT8E4M3FN, FLOAT),

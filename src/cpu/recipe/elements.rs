@@ -132,25 +132,6 @@ impl From<LongInt> for WholeInt {
     }
 }
 
-/// Evaluates an expression with the integer type `$Int`, which has `$bits` bits and is `$signed`.
-macro_rules! with_int {
-    ($Int:ident: $bits:expr, $signed:expr, $made:expr) => {
-        with_int!($Int: $bits, $signed, $made, of Bits8 i8 u8, Bits16 i16 u16, Bits32 i32 u32, Bits64 i64 u64)
-    };
-    ($Int:ident: $bits:expr, $signed:expr, $made:expr, of $($width:ident $i:ident $u:ident),+) => {
-        match ($bits, $signed) {
-            $((WholeBits::$width, true) => {
-                type $Int = $i;
-                $made
-            }
-            (WholeBits::$width, false) => {
-                type $Int = $u;
-                $made
-            })+
-        }
-    };
-}
-
 /// `map!(isa, |x: word| code)` is the loop of a function that is always inlined.
 macro_rules! map {
     ($isa:ident, |$x:ident: $word:ty| $code:expr) => {
@@ -174,8 +155,8 @@ macro_rules! map_to_less {
     };
 }
 
-/// There is a loop with non-temporal stores for words of at least 16 bits. To words of 8 bits, such stores gain
-/// nothing.
+/// There is a loop with non-temporal stores for words of at least 16 bits. To words of 8 bits, such loops are worth their size
+/// only where little is computed.
 const AT_LEAST_16_BITS: usize = 2;
 /// For words of any size.
 const ALWAYS: usize = 1;
@@ -302,7 +283,10 @@ impl Widened {
             };
         }
         match self {
-            Self::BoolToInt(bits) => with_int!(To: bits, false, map!(i, |x: u8| To::from(x != 0))),
+            Self::BoolToInt(Bits8) => is_nonzero(i, Bits8, u64::MAX),
+            Self::BoolToInt(Bits16) => map!(i, |x: u8| u16::from(x != 0)),
+            Self::BoolToInt(Bits32) => map!(i, |x: u8| u32::from(x != 0)),
+            Self::BoolToInt(Bits64) => map!(i, |x: u8| u64::from(x != 0)),
             Self::BoolToF32 => map!(i, |x: u8| f32::from(x != 0).to_bits()),
             Self::BoolToF64 => map!(i, |x: u8| f64::from(x != 0).to_bits()),
             Self::Int { from: WholeInt { bits, signed }, to } => match (bits, signed, to) {
@@ -348,7 +332,8 @@ impl Narrowed {
     fn build<I: Instructions + 'static>(self, i: I) -> Box<dyn CastLoop> {
         match self {
             Self::From16To8 => Self::build_16_to_8(i.half_width()),
-            Self::From32To8 => map!(i, |x: u32| x as u8),
+            Self::From32To8 => map_to_less!(i, ALWAYS, |x: u32| x as u8),
+            // With AVX-512, non-temporal stores have 0.93 of the speed in AVX2's loop, and half of it in its own.
             Self::From64To8 => map!(i, |x: u64| x as u8),
             Self::From32To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u32| x as u16),
             Self::From64To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| x as u16),
@@ -357,7 +342,7 @@ impl Narrowed {
     }
 
     fn build_16_to_8<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {
-        map!(i, |x: u16| x as u8)
+        map_to_less!(i, ALWAYS, |x: u16| x as u8)
     }
 
     fn build_64_to_32<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {
@@ -374,8 +359,7 @@ fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Bo
         };
     }
     match bits {
-        // Non-temporal stores gain nothing here.
-        WholeBits::Bits8 => map!(i, |x: u8| u8::from(x != 0)),
+        WholeBits::Bits8 => map_to_less!(i, ALWAYS, |x: u8| u8::from(x != 0)),
         WholeBits::Bits16 => with_mask!(u16),
         WholeBits::Bits32 => with_mask!(u32),
         WholeBits::Bits64 => with_mask!(u64),
