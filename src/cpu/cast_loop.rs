@@ -73,6 +73,8 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
     /// Whether there is a second loop, with non-temporal stores. The second loop is worth its size for results of at
     /// least 16 bits, and for copies, BOOL and low bytes of integers of up to 32 bits.
     const NON_TEMPORAL: bool = false;
+    /// Whether that loop makes one line at a time, if a step makes less than one, and not [`Lanes::LINES`].
+    const ONE_LINE: bool = false;
     /// Whether a cast in the caches begins at a cache line of the source, not of the destination.
     const READS_LINES: bool = false;
     /// Implementations are always inlined.
@@ -84,7 +86,7 @@ pub(crate) const STEP: usize = 1024;
 
 /// The bytes that a loop with non-temporal stores reads and writes at a time.
 const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
-    let lines = L::LINES[(T::READ == 8) as usize];
+    let lines = if T::ONE_LINE { 1 } else { L::LINES };
     let steps = if T::WRITTEN < LINE { lines * LINE / T::WRITTEN } else { 1 };
     assert!(!T::NON_TEMPORAL || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
     [steps * T::READ, steps * T::WRITTEN]
@@ -263,24 +265,39 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize, const SIGNED: bool> Step<L> for
     }
 }
 
-/// The step of a function of one element. The compiler vectorises its loop. There is a loop with non-temporal stores if
-/// the function makes words of at least `NON_TEMPORAL_FROM` bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Map<S, D, F, const NON_TEMPORAL_FROM: usize>(F, PhantomData<(S, D)>);
+/// There is no loop with non-temporal stores.
+pub(crate) const NEVER: usize = 0;
+/// There is one, and it makes one line at a time.
+pub(crate) const ONE_LINE: usize = 1;
+/// There is one, and it makes several lines at a time.
+pub(crate) const SEVERAL_LINES: usize = 2;
+/// As `SEVERAL_LINES`, if the results have at least 16 bits. To 8 bits, such loops are worth their size only where little
+/// is computed.
+pub(crate) const FROM_16_BITS: usize = 3;
 
-impl<S: Word, D: Word, F: Fn(S) -> D, const NON_TEMPORAL_FROM: usize> Map<S, D, F, NON_TEMPORAL_FROM> {
+/// The step of a function of one element. The compiler vectorises its loop. `STREAM` is one of the four constants here, and says whether
+/// there is a loop with non-temporal stores.
+#[derive(Clone, Copy)]
+pub(crate) struct Map<S, D, F, const STREAM: usize>(F, PhantomData<(S, D)>);
+
+impl<S: Word, D: Word, F: Fn(S) -> D, const STREAM: usize> Map<S, D, F, STREAM> {
     pub(crate) fn new(function: F) -> Self {
         Self(function, PhantomData)
     }
 }
 
-impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_TEMPORAL_FROM: usize> Step<L>
-    for Map<S, D, F, NON_TEMPORAL_FROM>
+impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const STREAM: usize> Step<L>
+    for Map<S, D, F, STREAM>
 {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
     const IS_ONE_ELEMENT: bool = true;
-    const NON_TEMPORAL: bool = D::BYTES >= NON_TEMPORAL_FROM;
+    const NON_TEMPORAL: bool = match STREAM {
+        NEVER => false,
+        FROM_16_BITS => D::BYTES >= 2,
+        _ => true,
+    };
+    const ONE_LINE: bool = STREAM == ONE_LINE;
     const READS_LINES: bool = L::VECTORS_ARE_LINES && S::BYTES >= 4 * D::BYTES;
 
     #[inline(always)]

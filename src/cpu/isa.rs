@@ -140,10 +140,9 @@ pub(crate) trait Instructions: Copy + Send + Sync {
     const HAS_MASKS: bool;
     /// Whether a vector is as long as a cache line, so that every load across two lines takes as long as two.
     const VECTORS_ARE_LINES: bool = false;
-    /// The lines that a loop with non-temporal stores makes at a time if a step makes less than one line: from elements of
-    /// at most 32 bits, and of 64. The compiler vectorises the steps of these lines together: with one line, DOUBLE to
-    /// INT64 has a tenth of the speed.
-    const LINES: [usize; 2];
+    /// The lines that a loop with non-temporal stores makes at a time if a step makes less than one line. The compiler
+    /// vectorises the steps of these lines together: with one line, DOUBLE to INT64 has a sixth of the speed.
+    const LINES: usize;
     /// See [`half_width`](Self::half_width).
     type HalfWidth: Instructions + 'static;
 
@@ -165,7 +164,7 @@ pub(crate) struct Baseline;
 
 impl Instructions for Baseline {
     const HAS_MASKS: bool = false;
-    const LINES: [usize; 2] = [4, 4];
+    const LINES: usize = 4;
     type HalfWidth = Self;
 
     fn half_width(self) -> Self {
@@ -187,7 +186,7 @@ impl Instructions for Baseline {
 impl Instructions for X86V3 {
     const HAS_MASKS: bool = false;
     // More lines do not fit into the registers of casts that need many: with four, INT64 to FLOAT has 0.7 of the speed.
-    const LINES: [usize; 2] = [1, 2];
+    const LINES: usize = 2;
     type HalfWidth = Self;
 
     fn half_width(self) -> Self {
@@ -209,7 +208,7 @@ impl Instructions for X86V3 {
 impl Instructions for X86V4 {
     const HAS_MASKS: bool = true;
     const VECTORS_ARE_LINES: bool = true;
-    const LINES: [usize; 2] = [1, 4];
+    const LINES: usize = 4;
     type HalfWidth = X86V3;
 
     fn half_width(self) -> X86V3 {

@@ -77,7 +77,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     const VECTORS_ARE_LINES: bool = false;
     /// See [`Instructions::LINES`](super::isa::Instructions::LINES). The default is for lanes whose steps make whole
     /// lines.
-    const LINES: [usize; 2] = [1, 1];
+    const LINES: usize = 1;
     /// 16-bit lanes. A portable lane has 32 bits, and its upper 16 bits are zero.
     type U16: Copy;
     type U32: Copy;

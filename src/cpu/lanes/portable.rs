@@ -22,7 +22,7 @@ impl<I: Instructions + 'static> Lanes for Portable<I> {
     const GROUPS: usize = 1;
     const PACKS: bool = false;
     const VECTORS_ARE_LINES: bool = I::VECTORS_ARE_LINES;
-    const LINES: [usize; 2] = I::LINES;
+    const LINES: usize = I::LINES;
 
     type U16 = u32;
     type U32 = u32;

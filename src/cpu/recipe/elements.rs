@@ -1,7 +1,9 @@
 //! Functions of one element. The compiler vectorises their loops with the vectors of an instruction set.
 
 use super::kinds::{IntBits, LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, WholeBits};
-use crate::cpu::cast_loop::{CastLoop, CopyCodes, Map, Steps, StepsOfTwo};
+use crate::cpu::cast_loop::{
+    CastLoop, CopyCodes, FROM_16_BITS, Map, NEVER, ONE_LINE, SEVERAL_LINES, Steps, StepsOfTwo,
+};
 use crate::cpu::isa::Instructions;
 use crate::cpu::lanes::portable::Portable;
 use crate::cpu::packed_loop::Packed;
@@ -143,11 +145,10 @@ macro_rules! map {
     };
 }
 
-/// As `map!`, with vectors of half the length past the caches, and with non-temporal stores there for words of at least `$from`
-/// bytes.
+/// As `map!`, with vectors of half the length past the caches, and with the loop of `$stream` there.
 macro_rules! map_to_less {
-    ($isa:ident, $from:ident, |$x:ident: $word:ty| $code:expr) => {
-        map_to_less::<_, $word, _, $from>(
+    ($isa:ident, $stream:ident, |$x:ident: $word:ty| $code:expr) => {
+        map_to_less::<_, $word, _, $stream>(
             $isa,
             #[inline(always)]
             move |$x: $word| $code,
@@ -155,26 +156,18 @@ macro_rules! map_to_less {
     };
 }
 
-/// There is a loop with non-temporal stores for words of at least 16 bits. To words of 8 bits, such loops are worth their size
-/// only where little is computed.
-const AT_LEAST_16_BITS: usize = 2;
-/// For words of any size.
-const ALWAYS: usize = 1;
-/// More bytes than the words have: there is no loop with non-temporal stores.
-const NEVER: usize = 4;
-
 fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Box<dyn CastLoop> {
-    Box::new(Steps(Portable(isa), Map::<S, D, _, AT_LEAST_16_BITS>::new(function)))
+    Box::new(Steps(Portable(isa), Map::<S, D, _, FROM_16_BITS>::new(function)))
 }
 
-fn map_to_less<I: Instructions + 'static, S: Word + 'static, D: Word + 'static, const NON_TEMPORAL_FROM: usize>(
+fn map_to_less<I: Instructions + 'static, S: Word + 'static, D: Word + 'static, const STREAM: usize>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Box<dyn CastLoop> {
-    let code = Map::<S, D, _, NON_TEMPORAL_FROM>::new(function);
+    let code = Map::<S, D, _, STREAM>::new(function);
     Box::new(StepsOfTwo(Portable(isa), Portable(isa.half_width()), code))
 }
 
@@ -245,7 +238,7 @@ impl Element {
             Self::Int8Exact { signed: true, to } => map!(i, |x: i8| to.code::<true>(x.into())),
             Self::Int8Exact { signed: false, to } => map!(i, |x: u8| to.code::<false>(x.into())),
             Self::Bf16ToF32 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
-            Self::F64ToF32 => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| scalar::f64_to_f32(x)),
+            Self::F64ToF32 => map_to_less!(i, SEVERAL_LINES, |x: u64| scalar::f64_to_f32(x)),
             Self::Bf16ToF64 => map!(i, |x: u16| scalar::f32_to_f64(u32::from(x) << 16)),
             Self::F32ToF64 => map!(i, |x: u32| scalar::f32_to_f64(x)),
             Self::F64ToInt64 { signed } => {
@@ -332,17 +325,17 @@ impl Narrowed {
     fn build<I: Instructions + 'static>(self, i: I) -> Box<dyn CastLoop> {
         match self {
             Self::From16To8 => Self::build_16_to_8(i.half_width()),
-            Self::From32To8 => map_to_less!(i, ALWAYS, |x: u32| x as u8),
+            Self::From32To8 => map_to_less!(i, ONE_LINE, |x: u32| x as u8),
             // With AVX-512, non-temporal stores have 0.93 of the speed in AVX2's loop, and half of it in its own.
             Self::From64To8 => map!(i, |x: u64| x as u8),
-            Self::From32To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u32| x as u16),
-            Self::From64To16 => map_to_less!(i, AT_LEAST_16_BITS, |x: u64| x as u16),
+            Self::From32To16 => map_to_less!(i, ONE_LINE, |x: u32| x as u16),
+            Self::From64To16 => map_to_less!(i, SEVERAL_LINES, |x: u64| x as u16),
             Self::From64To32 => Self::build_64_to_32(i.half_width()),
         }
     }
 
     fn build_16_to_8<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {
-        map_to_less!(i, ALWAYS, |x: u16| x as u8)
+        map_to_less!(i, SEVERAL_LINES, |x: u16| x as u8)
     }
 
     fn build_64_to_32<I: Instructions + 'static>(i: I) -> Box<dyn CastLoop> {
@@ -355,11 +348,11 @@ fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Bo
     // loops of a constant one.
     macro_rules! with_mask {
         ($Word:ty) => {
-            map_to_less!(i, ALWAYS, |x: $Word| u8::from(x & mask as $Word != 0))
+            map_to_less!(i, SEVERAL_LINES, |x: $Word| u8::from(x & mask as $Word != 0))
         };
     }
     match bits {
-        WholeBits::Bits8 => map_to_less!(i, ALWAYS, |x: u8| u8::from(x != 0)),
+        WholeBits::Bits8 => map_to_less!(i, SEVERAL_LINES, |x: u8| u8::from(x != 0)),
         WholeBits::Bits16 => with_mask!(u16),
         WholeBits::Bits32 => with_mask!(u32),
         WholeBits::Bits64 => with_mask!(u64),
