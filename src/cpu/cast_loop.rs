@@ -46,7 +46,7 @@ impl<I: Instructions + 'static> CastLoop for CopyCodes<I> {
 
     /// This is faster than the C library's copies of large tensors. The design log has the figures.
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(Portable(self.0), CopyLines).convert_past_caches(source, destination)
+        (Portable(self.0), CopyLines).convert_past_caches(source, destination)
     }
 }
 
@@ -92,17 +92,17 @@ const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
     [steps * T::READ, steps * T::WRITTEN]
 }
 
-/// Repeats a step.
-pub(crate) struct Steps<L, T>(pub L, pub T);
-
-impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
+/// Lanes and a step are a loop that repeats the step in these lanes. This is a tuple and no struct because of the time that it takes to
+/// compile: rustc puts the loops of a tuple together with the module of its first type. So the instruction sets are
+/// compiled at the same time, on several cores.
+impl<L: Lanes, T: Step<L>> CastLoop for (L, T) {
     fn info(&self) -> LoopInfo {
         let step = (!T::IS_ONE_ELEMENT).then_some([T::READ, T::WRITTEN]);
         LoopInfo { step, reads_lines: T::READS_LINES }
     }
 
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
-        let &Self(l, step) = self;
+        let &(l, step) = self;
         l.run(
             #[inline(always)]
             || repeat(l, step, source, destination),
@@ -113,7 +113,7 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
         if const { !non_temporal::EXISTS || !T::NON_TEMPORAL } {
             return [0, 0];
         }
-        let &Self(l, step) = self;
+        let &(l, step) = self;
         let mut blocks = 0;
         l.run(
             #[inline(always)]
@@ -143,20 +143,18 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
     }
 }
 
-/// As [`Steps`], with other lanes for non-temporal stores.
-pub(crate) struct StepsOfTwo<L, N, T>(pub L, pub N, pub T);
-
-impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for StepsOfTwo<L, N, T> {
+/// The same, with other lanes, the second, for non-temporal stores.
+impl<L: Lanes, N: Lanes, T: Step<L> + Step<N>> CastLoop for (L, N, T) {
     fn info(&self) -> LoopInfo {
-        Steps(self.0, self.2).info()
+        (self.0, self.2).info()
     }
 
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(self.0, self.2).convert_steps(source, destination);
+        (self.0, self.2).convert_steps(source, destination);
     }
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(self.1, self.2).convert_past_caches(source, destination)
+        (self.1, self.2).convert_past_caches(source, destination)
     }
 }
 

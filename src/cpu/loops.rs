@@ -51,6 +51,7 @@ pub(crate) fn kept_of_spec(spec: &CastSpec, bits: CodeBits, isa: Isa) -> Result<
     first_of_spec(spec, bits, isa)
 }
 
+#[cold]
 fn first_of_spec(spec: &CastSpec, bits: CodeBits, isa: Isa) -> Result<&'static Kept, Error> {
     let kept = kept_of(&Conversion::new(spec.from, spec.to, &spec.options)?, bits, isa);
     // They stay what they are if they were set before.

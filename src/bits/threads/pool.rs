@@ -15,6 +15,17 @@ pub(crate) fn for_each_chunk(
     if source.len() < 2 * chunk[0] || ALONE.get() {
         return alone::for_each_chunk(source, destination, chunk, work);
     }
+    for_each_chunk_in_pool(source, destination, chunk, work);
+}
+
+// Inlined, it costs casts of a few elements time.
+#[inline(never)]
+fn for_each_chunk_in_pool(
+    source: &[u8],
+    destination: &mut [u8],
+    chunk: [usize; 2],
+    work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
+) {
     let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1])).enumerate();
     chunks.for_each(|(index, (source, destination))| work(index, source, destination));
 }

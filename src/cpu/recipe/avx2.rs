@@ -3,7 +3,7 @@
 use super::kinds::{ShortBits, SinkKind, SourceKind};
 use super::to_f16::ToF16;
 use super::{InstructionSet, SharedRecipe, VectorRecipe};
-use crate::cpu::cast_loop::{CastLoop, Steps};
+use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::table::byte::ByteTable;
@@ -54,7 +54,7 @@ impl InstructionSet for X86V3 {
         match recipe {
             Avx2Recipe::Vector(vector) => vector.build(self, Avx2(self)),
             Avx2Recipe::ToF16(to_f16) => to_f16.build(Avx2(self), Avx2(self)),
-            Avx2Recipe::Unpack6 => Box::new(Steps(Avx2(self), Unpack6)),
+            Avx2Recipe::Unpack6 => Box::new((Avx2(self), Unpack6)),
             Avx2Recipe::NibbleTable(table) => table.build(Avx2(self)),
             Avx2Recipe::ByteTable(table) => table.build(Avx2(self)),
             Avx2Recipe::ShuffleTable(table) => table.build(self),

@@ -5,7 +5,7 @@ use super::lanes::{WideFloat, codes, short_codes};
 use super::to_f16::ToF16;
 use super::{InstructionSet, SharedRecipe, VectorRecipe};
 use crate::bits::reference::EncodeFloat;
-use crate::cpu::cast_loop::{CastLoop, SourceToSink, Step, Steps, StepsOfTwo, ToInt};
+use crate::cpu::cast_loop::{CastLoop, SourceToSink, Step, ToInt};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::{avx2::Avx2, avx512::Avx512};
 use crate::cpu::sign_rule::ANY;
@@ -114,7 +114,7 @@ impl InstructionSet for X86V4 {
                 with_bool!(SIGNED = signed, codes(l, Int::<16, SIGNED, false>, to))
             }
             Avx512Recipe::ToF16(to_f16) => to_f16.build(l, Avx2(self.v3)),
-            Avx512Recipe::Unpack6 => Box::new(Steps(l, Unpack6)),
+            Avx512Recipe::Unpack6 => Box::new((l, Unpack6)),
             Avx512Recipe::NibbleTable(table) => table.build(l),
             Avx512Recipe::ByteTable(table) => table.build(l),
             Avx512Recipe::ShuffleTable(table) => table.build(self.v3),
@@ -125,7 +125,7 @@ impl InstructionSet for X86V4 {
 
 /// The loop of a step, in AVX2's lanes past the caches.
 fn avx2_past_caches<T: Step<Avx512> + Step<Avx2> + 'static>(l: Avx512, step: T) -> Box<dyn CastLoop> {
-    Box::new(StepsOfTwo(l, Avx2(l.0.v3), step))
+    Box::new((l, Avx2(l.0.v3), step))
 }
 
 fn round<S: Floats16 + 'static>(l: Avx512, source: S, to: RoundingOfFloats16, layout: CodeLayout) -> Box<dyn CastLoop> {

@@ -1,9 +1,7 @@
 //! Functions of one element. The compiler vectorises their loops with the vectors of an instruction set.
 
 use super::kinds::{IntBits, LongBits, LongFloat, LongInt, PackedBits, ShortBits, SinkKind, SourceKind, WholeBits};
-use crate::cpu::cast_loop::{
-    CastLoop, CopyCodes, FROM_16_BITS, Map, NEVER, ONE_LINE, SEVERAL_LINES, Steps, StepsOfTwo,
-};
+use crate::cpu::cast_loop::{CastLoop, CopyCodes, FROM_16_BITS, Map, NEVER, ONE_LINE, SEVERAL_LINES};
 use crate::cpu::isa::Instructions;
 use crate::cpu::lanes::portable::Portable;
 use crate::cpu::packed_loop::Packed;
@@ -160,7 +158,7 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Box<dyn CastLoop> {
-    Box::new(Steps(Portable(isa), Map::<S, D, _, FROM_16_BITS>::new(function)))
+    Box::new((Portable(isa), Map::<S, D, _, FROM_16_BITS>::new(function)))
 }
 
 fn map_to_less<I: Instructions + 'static, S: Word + 'static, D: Word + 'static, const STREAM: usize>(
@@ -168,7 +166,7 @@ fn map_to_less<I: Instructions + 'static, S: Word + 'static, D: Word + 'static, 
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Box<dyn CastLoop> {
     let code = Map::<S, D, _, STREAM>::new(function);
-    Box::new(StepsOfTwo(Portable(isa), Portable(isa.half_width()), code))
+    Box::new((Portable(isa), Portable(isa.half_width()), code))
 }
 
 impl Element {
@@ -255,7 +253,7 @@ impl Element {
                     #[inline(always)]
                     move |x| to.code::<KEPT>(x) as u16,
                 );
-                Box::new(Steps(Portable(i), code))
+                Box::new((Portable(i), code))
             }
         }
     }

@@ -5,7 +5,7 @@ use super::kinds::{
 };
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeE8m0, EncodeFloat, Hub};
-use crate::cpu::cast_loop::{CastLoop, F16ToFloat, F16ToInt64, SourceToSink, Step, Steps, ToInt};
+use crate::cpu::cast_loop::{CastLoop, F16ToFloat, F16ToInt64, SourceToSink, Step, ToInt};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::packed_loop::Packed;
 use crate::cpu::sink::{
@@ -100,7 +100,7 @@ impl RoundFloat16 {
 }
 
 fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Box<dyn CastLoop> {
-    Box::new(Steps(l, step))
+    Box::new((l, step))
 }
 
 /// The loop of a source and a sink of at least 8 bits.

@@ -5,7 +5,7 @@ use super::lanes::{codes, round, with_int};
 use super::to_f16::ToF16;
 use super::{InstructionSet, PortableRecipe, SharedRecipe, VectorRecipe};
 use crate::bits::reference::EncodeFloat;
-use crate::cpu::cast_loop::{CastLoop, Steps, ToInt};
+use crate::cpu::cast_loop::{CastLoop, ToInt};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::isa::Baseline;
 use crate::cpu::lanes::neon::Neon;
@@ -129,7 +129,7 @@ impl InstructionSet for Neon {
             NeonRecipe::FromInt8 { signed, to } => {
                 with_bool!(SIGNED = signed, to.build(self, Int8::<SIGNED>))
             }
-            NeonRecipe::BoolTo16(step) => Box::new(Steps(self, step)),
+            NeonRecipe::BoolTo16(step) => Box::new((self, step)),
             NeonRecipe::FromF8(F8NumbersOf::Ieee(from), to) => to.build(self, from),
             NeonRecipe::FromF8(F8NumbersOf::TopCodeNan(from), to) => to.build(self, from),
             NeonRecipe::FromF8(F8NumbersOf::NegativeZeroNan(from), to) => to.build(self, from),
@@ -224,9 +224,9 @@ impl LongTo {
         match self {
             Self::F16(to) => codes(l, source, to),
             Self::Bf16 => codes(l, source, UpperHalves),
-            Self::F32 => Box::new(Steps(l, ToF32(source))),
-            Self::F64 => Box::new(Steps(l, ToF64(source))),
-            Self::Int32 => Box::new(Steps(l, ToInt::<_, 32, true>(source))),
+            Self::F32 => Box::new((l, ToF32(source))),
+            Self::F64 => Box::new((l, ToF64(source))),
+            Self::Int32 => Box::new((l, ToInt::<_, 32, true>(source))),
         }
     }
 }
@@ -257,23 +257,23 @@ impl NeonStep {
     fn build(self, l: Neon) -> Box<dyn CastLoop> {
         match self {
             Self::Pack(bits) => {
-                with_number!(BITS = bits, ShortBits { Bits2 2, Bits4 4, Bits6 6 }, Box::new(Steps(l, Pack::<BITS>)))
+                with_number!(BITS = bits, ShortBits { Bits2 2, Bits4 4, Bits6 6 }, Box::new((l, Pack::<BITS>)))
             }
             Self::Unpack(bits) => {
-                with_number!(BITS = bits, ShortBits { Bits2 2, Bits4 4, Bits6 6 }, Box::new(Steps(l, Unpack::<BITS>)))
+                with_number!(BITS = bits, ShortBits { Bits2 2, Bits4 4, Bits6 6 }, Box::new((l, Unpack::<BITS>)))
             }
-            Self::Bf16ToF32 => Box::new(Steps(l, ToF32(CanonicalBf16::NEW))),
-            Self::Bf16ToF64 => Box::new(Steps(l, ToF64(CanonicalBf16::NEW))),
-            Self::F32ToF64 => Box::new(Steps(l, ToF64(F32Source))),
-            Self::F64ToF32 => Box::new(Steps(l, F64ToF32)),
-            Self::Int64ToF32 { signed } => with_bool!(SIGNED = signed, Box::new(Steps(l, Int64ToF32::<SIGNED>))),
-            Self::Int64ToF64 { signed } => with_bool!(SIGNED = signed, Box::new(Steps(l, Int64ToF64::<SIGNED>))),
-            Self::F64ToInt64 { signed } => with_bool!(SIGNED = signed, Box::new(Steps(l, F64ToInt64::<SIGNED>))),
-            Self::F16ToInt32 => Box::new(Steps(l, F16ToInt32::<true>)),
-            Self::ToUint32(LongFloat::F16) => Box::new(Steps(l, F16ToInt32::<false>)),
-            Self::ToUint32(LongFloat::Bf16) => Box::new(Steps(l, ToUint32(Bf16))),
-            Self::ToUint32(LongFloat::F32) => Box::new(Steps(l, ToUint32(F32Source))),
-            Self::ToUint32(LongFloat::F64) => Box::new(Steps(l, F64ToUint32)),
+            Self::Bf16ToF32 => Box::new((l, ToF32(CanonicalBf16::NEW))),
+            Self::Bf16ToF64 => Box::new((l, ToF64(CanonicalBf16::NEW))),
+            Self::F32ToF64 => Box::new((l, ToF64(F32Source))),
+            Self::F64ToF32 => Box::new((l, F64ToF32)),
+            Self::Int64ToF32 { signed } => with_bool!(SIGNED = signed, Box::new((l, Int64ToF32::<SIGNED>))),
+            Self::Int64ToF64 { signed } => with_bool!(SIGNED = signed, Box::new((l, Int64ToF64::<SIGNED>))),
+            Self::F64ToInt64 { signed } => with_bool!(SIGNED = signed, Box::new((l, F64ToInt64::<SIGNED>))),
+            Self::F16ToInt32 => Box::new((l, F16ToInt32::<true>)),
+            Self::ToUint32(LongFloat::F16) => Box::new((l, F16ToInt32::<false>)),
+            Self::ToUint32(LongFloat::Bf16) => Box::new((l, ToUint32(Bf16))),
+            Self::ToUint32(LongFloat::F32) => Box::new((l, ToUint32(F32Source))),
+            Self::ToUint32(LongFloat::F64) => Box::new((l, F64ToUint32)),
         }
     }
 }

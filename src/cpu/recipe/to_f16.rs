@@ -2,7 +2,7 @@
 
 use super::kinds::{LongBits, LongFloat, LongInt, SinkKind, SourceKind};
 use super::lanes::{codes, with_int};
-use crate::cpu::cast_loop::{CastLoop, SourceToSink, StepsOfTwo};
+use crate::cpu::cast_loop::{CastLoop, SourceToSink};
 use crate::cpu::sink::convert_to_f16::{ConvertToF16, ConvertsToF16};
 use crate::cpu::source::{Bf16, F32Source, F64Source, Int, Numbers};
 
@@ -53,5 +53,5 @@ where
     N: ConvertsToF16 + 'static,
     S: Numbers<L> + Numbers<N> + 'static,
 {
-    if const { S::BITS > 16 } { Box::new(StepsOfTwo(l, n, SourceToSink(source, to))) } else { codes(l, source, to) }
+    if const { S::BITS > 16 } { Box::new((l, n, SourceToSink(source, to))) } else { codes(l, source, to) }
 }

@@ -2,7 +2,7 @@
 //! destinations of at most 8 bits.
 
 use super::entries;
-use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, Step};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::bytes::ByteLanes;
 
@@ -40,10 +40,10 @@ impl ByteTable {
 
     pub(crate) fn build<L: ByteLanes + 'static>(self, l: L) -> Box<dyn CastLoop> {
         match self {
-            Self::Bits2(table) => Box::new(Steps(l, table)),
-            Self::Bits4(table) => Box::new(Steps(l, table)),
-            Self::Bits6(table) => Box::new(Steps(l, table)),
-            Self::Bits8(table) => Box::new(Steps(l, table)),
+            Self::Bits2(table) => Box::new((l, table)),
+            Self::Bits4(table) => Box::new((l, table)),
+            Self::Bits6(table) => Box::new((l, table)),
+            Self::Bits8(table) => Box::new((l, table)),
         }
     }
 }

@@ -8,7 +8,7 @@ use zerocopy::transmute;
 
 use super::halves::{EXTENDED, F64, INT32, Meaning, UPPER_HALF, halves};
 use super::numbers::{NumberTable, NumberTo};
-use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::neon::kernels::{self as k, B, H};
@@ -181,11 +181,11 @@ struct LookUps<const FROM: usize, const CODE: usize, const TO: usize>(Neon, Tabl
 
 impl<const FROM: usize, const CODE: usize, const TO: usize> CastLoop for LookUps<FROM, CODE, TO> {
     fn info(&self) -> LoopInfo {
-        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).info()
+        (self.0, LookUp::<FROM, CODE, TO>(&self.1)).info()
     }
 
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_steps(source, destination);
+        (self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_steps(source, destination);
     }
 }
 

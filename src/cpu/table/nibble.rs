@@ -2,7 +2,7 @@
 //! source byte are looked up where they lie, so that codes are not unpacked first.
 
 use super::{Entries, entries};
-use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, Step};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::word::four;
@@ -44,12 +44,12 @@ impl NibbleTable {
 
     pub(crate) fn build<L: ByteLanes + 'static>(self, l: L) -> Box<dyn CastLoop> {
         match self {
-            Self::Bits2(table) => Box::new(Steps(l, table)),
-            Self::Bits4(table) => Box::new(Steps(l, table)),
-            Self::Bits6(table) => Box::new(Steps(l, table)),
-            Self::Bits8(table) => Box::new(Steps(l, table)),
-            Self::Bits12(table) => Box::new(Steps(l, table)),
-            Self::Bits16(table) => Box::new(Steps(l, table)),
+            Self::Bits2(table) => Box::new((l, table)),
+            Self::Bits4(table) => Box::new((l, table)),
+            Self::Bits6(table) => Box::new((l, table)),
+            Self::Bits8(table) => Box::new((l, table)),
+            Self::Bits12(table) => Box::new((l, table)),
+            Self::Bits16(table) => Box::new((l, table)),
         }
     }
 }

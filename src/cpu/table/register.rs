@@ -10,7 +10,7 @@ use whole::{LookUpWhole, Whole};
 
 use super::numbers::{NumberTable, NumberTo};
 use super::{Entries, entries};
-use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::lanes::{Lanes, both};
@@ -134,28 +134,28 @@ impl RegisterLoop {
             Table::Whole(from, to, whole) => {
                 return with_number!(FROM = from, FewFrom { Bits2 2, Bits4 4, Byte BYTE },
                 with_number!(TO = to, WholeTo { Bits32 32, Bits64 64 }, {
-                    work(&Steps(*l, LookUpWhole::<'_, FROM, TO>(whole)))
+                    work(&(*l, LookUpWhole::<'_, FROM, TO>(whole)))
                 }));
             }
         };
         match form {
             Form::Pairs(from, to) => with_number!(FROM = from, PairFrom { Bits6 6, Bits8 8, Byte BYTE },
             with_number!(TO = to, PairTo { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, {
-                work(&Steps(*l, LookUpPairs::<'_, FROM, TO, TO>(words)))
+                work(&(*l, LookUpPairs::<'_, FROM, TO, TO>(words)))
             })),
-            Form::ShortInBytes => work(&Steps(*l, LookUpPairs::<'_, 8, 4, 8>(words))),
+            Form::ShortInBytes => work(&(*l, LookUpPairs::<'_, 8, 4, 8>(words))),
             Form::Codes16(from) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8, Byte BYTE }, {
-                work(&Steps(*l, LookUp::<'_, FROM, 16>(words)))
+                work(&(*l, LookUp::<'_, FROM, 16>(words)))
             }),
             Form::Codes64(from) => with_number!(FROM = from, LongFrom { Bits6 6, Bits8 8, Byte BYTE }, {
-                work(&Steps(*l, LookUp::<'_, FROM, 64>(words)))
+                work(&(*l, LookUp::<'_, FROM, 64>(words)))
             }),
             Form::Numbers(from, to) => {
                 with_number!(FROM = from, LongFrom { Bits6 6, Bits8 8, Byte BYTE }, match to {
-                    NumberTo::F32 => work(&Steps(*l, Numbers::<'_, FROM, F32>(words))),
-                    NumberTo::F64 => work(&Steps(*l, Numbers::<'_, FROM, F64>(words))),
-                    NumberTo::Int32 => work(&Steps(*l, Numbers::<'_, FROM, INT32>(words))),
-                    NumberTo::Int64 => work(&Steps(*l, Numbers::<'_, FROM, INT64>(words))),
+                    NumberTo::F32 => work(&(*l, Numbers::<'_, FROM, F32>(words))),
+                    NumberTo::F64 => work(&(*l, Numbers::<'_, FROM, F64>(words))),
+                    NumberTo::Int32 => work(&(*l, Numbers::<'_, FROM, INT32>(words))),
+                    NumberTo::Int64 => work(&(*l, Numbers::<'_, FROM, INT64>(words))),
                 })
             }
         }

@@ -13,7 +13,7 @@ use self::form::{ByteTo, Form, To, To16OrMore, To32OrMore};
 use self::tables::Tables;
 use super::halves::{EXTENDED, F64, INT32, UPPER_HALF, halves};
 use super::numbers::NumberTable;
-use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, LoopInfo, Step};
 use crate::cpu::code_cast::CodeCast;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx2::Avx2;
@@ -120,15 +120,15 @@ struct Shuffles<const FROM: usize, const CODE: usize, const TO: usize>(Avx2, Tab
 
 impl<const FROM: usize, const CODE: usize, const TO: usize> CastLoop for Shuffles<FROM, CODE, TO> {
     fn info(&self) -> LoopInfo {
-        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).info()
+        (self.0, LookUp::<FROM, CODE, TO>(&self.1)).info()
     }
 
     fn convert_steps(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_steps(source, destination);
+        (self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_steps(source, destination);
     }
 
     fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_past_caches(source, destination)
+        (self.0, LookUp::<FROM, CODE, TO>(&self.1)).convert_past_caches(source, destination)
     }
 }
 
