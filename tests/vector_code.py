@@ -39,7 +39,8 @@ def vector_loop(body):
 
 
 with open(sys.argv[1]) as file:
-    casts = [(*vector_loop(body), name) for name, body in functions(file) if " as wgpu_cast::cpu::cast_loop::CastLoop>::" in name]
+    loop = " as wgpu_cast::cpu::cast_loop::CastLoop>::convert_steps"
+    casts = [(*vector_loop(body), name) for name, body in functions(file) if loop in name]
 if not casts:
     sys.exit("no casts found: was the library built with -C symbol-mangling-version=v0?")
 for vectors, instructions, name in sorted(casts, key=lambda cast: cast[0] / max(cast[1], 1)):

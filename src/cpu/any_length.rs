@@ -72,6 +72,7 @@ impl AnyLength {
     }
 
     /// Converts the codes after the last whole step.
+    // If this were inlined, casts of a few elements would take longer.
     #[inline(never)]
     fn convert_after_steps(&self, step: [usize; 2], source: &[u8], destination: &mut [u8]) {
         let steps = (source.len() / step[0]).min(destination.len() / step[1]);

@@ -18,7 +18,7 @@ pub(crate) fn for_each_chunk(
     for_each_chunk_in_pool(source, destination, chunk, work);
 }
 
-// Inlined, it costs casts of a few elements time.
+// If this were inlined, casts of a few elements would take longer.
 #[inline(never)]
 fn for_each_chunk_in_pool(
     source: &[u8],
