@@ -26,7 +26,7 @@ pub(crate) fn max_of_chunks(
 /// The results of `work` for every index below `count`, in order. `work` may use the string as scratch memory.
 pub(crate) fn for_each_index<T: Send, E: Send>(
     count: usize,
-    work: impl Fn(usize, &mut String) -> Result<T, E> + Sync,
+    work: &(dyn Fn(usize, &mut String) -> Result<T, E> + Sync),
 ) -> Result<Vec<T>, E> {
     let mut text = String::new();
     (0..count).map(|index| work(index, &mut text)).collect()
@@ -38,7 +38,7 @@ pub(crate) fn find_first<T: Sync, R: Send>(
     items: &[T],
     destination: &mut [u8],
     size: usize,
-    work: impl Fn(usize, &T, &mut [u8]) -> Option<R> + Sync,
+    work: &(dyn Fn(usize, &T, &mut [u8]) -> Option<R> + Sync),
 ) -> Option<R> {
     let mut items = items.iter().zip(destination.chunks_mut(size)).enumerate();
     items.find_map(|(index, (item, bytes))| work(index, item, bytes))

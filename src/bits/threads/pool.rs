@@ -1,4 +1,5 @@
-//! Work on the threads of the current rayon pool, if there are at least two pieces of work and the caller allows it.
+//! Work on the threads of the current rayon pool, if there are at least two pieces of work and the caller allows it. rayon
+//! gets trait objects: its code is compiled again for every type of closure, which takes a tenth of this crate's time.
 
 use rayon::prelude::*;
 
@@ -15,7 +16,7 @@ pub(crate) fn for_each_chunk(
     if source.len() < 2 * chunk[0] || ALONE.get() {
         return alone::for_each_chunk(source, destination, chunk, work);
     }
-    for_each_chunk_in_pool(source, destination, chunk, work);
+    for_each_chunk_in_pool(source, destination, chunk, &work);
 }
 
 // If this were inlined, casts of a few elements would take longer.
@@ -24,7 +25,7 @@ fn for_each_chunk_in_pool(
     source: &[u8],
     destination: &mut [u8],
     chunk: [usize; 2],
-    work: impl Fn(usize, &[u8], &mut [u8]) + Sync,
+    work: &(dyn Fn(usize, &[u8], &mut [u8]) + Sync),
 ) {
     let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1])).enumerate();
     chunks.for_each(|(index, (source, destination))| work(index, source, destination));
@@ -47,7 +48,7 @@ pub(crate) fn max_of_chunks(
 /// As [`alone::for_each_index`]. Every thread has its own string.
 pub(crate) fn for_each_index<T: Send, E: Send>(
     count: usize,
-    work: impl Fn(usize, &mut String) -> Result<T, E> + Sync,
+    work: &(dyn Fn(usize, &mut String) -> Result<T, E> + Sync),
 ) -> Result<Vec<T>, E> {
     if count < 2 || ALONE.get() {
         return alone::for_each_index(count, work);
@@ -60,7 +61,7 @@ pub(crate) fn find_first<T: Sync, R: Send>(
     items: &[T],
     destination: &mut [u8],
     size: usize,
-    work: impl Fn(usize, &T, &mut [u8]) -> Option<R> + Sync,
+    work: &(dyn Fn(usize, &T, &mut [u8]) -> Option<R> + Sync),
 ) -> Option<R> {
     if items.len() < 2 || ALONE.get() {
         return alone::find_first(items, destination, size, work);

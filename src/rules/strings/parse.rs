@@ -49,7 +49,7 @@ fn codes(
     let bytes = bytes.ok_or_else(|| Error::shape_overflow(to, tensor.shape()))?;
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
-    let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, |chunk, destination| {
+    let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, &|chunk, destination| {
         with_default_modes(|| convert(chunk, destination, bits, conversion, &read))
     });
     match fault {
@@ -67,9 +67,9 @@ fn first_fault(
     chunks: &[StringChunk],
     destination: &mut [u8],
     size: usize,
-    work: impl Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync,
+    work: &(dyn Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync),
 ) -> Option<FaultAt> {
-    find_first(chunks, destination, size, |chunk, strings, bytes| {
+    find_first(chunks, destination, size, &|chunk, strings, bytes| {
         work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
     })
 }

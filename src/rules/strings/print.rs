@@ -85,7 +85,7 @@ fn print_chunks(
     let bytes = tensor.packed()?;
     let bits = from.code_bits();
     let size = CHUNK_LEN * bits as usize / 8;
-    let chunks = for_each_index(tensor.len().div_ceil(CHUNK_LEN), |index, text: &mut String| {
+    let chunks = for_each_index(tensor.len().div_ceil(CHUNK_LEN), &|index, text| {
         let rest = &bytes[index * size..];
         let elements = (tensor.len() - index * CHUNK_LEN).min(CHUNK_LEN);
         let codes = Codes { bytes: &rest[..rest.len().min(size)], bits, elements };
