@@ -1,5 +1,5 @@
 //! Work on the threads of the current rayon pool, if there are at least two pieces of work and the caller allows it. rayon
-//! gets trait objects: its code is compiled again for every type of closure, which takes a tenth of this crate's time.
+//! gets trait objects, because its code is compiled again for every type of closure.
 
 use rayon::prelude::*;
 

@@ -49,7 +49,8 @@ fn codes(
     let bytes = bytes.ok_or_else(|| Error::shape_overflow(to, tensor.shape()))?;
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
-    let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, &|chunk, destination| {
+    let size = CHUNK_LEN * bits as usize / 8;
+    let fault = first_fault(strings.chunks(), &mut destination, size, &|chunk, destination| {
         with_default_modes(|| convert(chunk, destination, bits, conversion, &read))
     });
     match fault {
