@@ -12,6 +12,9 @@ pub(crate) use alone::{find_first, for_each_chunk, for_each_index, max_of_chunks
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 pub(crate) use pool::{find_first, for_each_chunk, for_each_index, max_of_chunks};
 
+/// Looks for a result in an item, given its index, and in its bytes.
+type FindIn<'a, T, R> = dyn Fn(usize, &T, &mut [u8]) -> Option<R> + Sync + 'a;
+
 thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
 }

@@ -1,5 +1,7 @@
 //! Work on the calling thread.
 
+use super::FindIn;
+
 /// Runs `work` on `chunk[0]` bytes of the source and `chunk[1]` bytes of the destination at a time, or on all of them
 /// at once. `work` also gets the index of the chunk.
 pub(crate) fn for_each_chunk(
@@ -38,7 +40,7 @@ pub(crate) fn find_first<T: Sync, R: Send>(
     items: &[T],
     destination: &mut [u8],
     size: usize,
-    work: &(dyn Fn(usize, &T, &mut [u8]) -> Option<R> + Sync),
+    work: &FindIn<'_, T, R>,
 ) -> Option<R> {
     let mut items = items.iter().zip(destination.chunks_mut(size)).enumerate();
     items.find_map(|(index, (item, bytes))| work(index, item, bytes))

@@ -3,7 +3,10 @@
 
 use rayon::prelude::*;
 
-use super::{ALONE, alone};
+use super::{ALONE, FindIn, alone};
+
+/// Work on a chunk: it gets the index of the chunk, its source and its destination.
+type OnChunk<'a> = dyn Fn(usize, &[u8], &mut [u8]) + Sync + 'a;
 
 /// As [`alone::for_each_chunk`].
 #[inline]
@@ -21,12 +24,7 @@ pub(crate) fn for_each_chunk(
 
 // If this were inlined, casts of a few elements would take longer.
 #[inline(never)]
-fn for_each_chunk_in_pool(
-    source: &[u8],
-    destination: &mut [u8],
-    chunk: [usize; 2],
-    work: &(dyn Fn(usize, &[u8], &mut [u8]) + Sync),
-) {
+fn for_each_chunk_in_pool(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: &OnChunk<'_>) {
     let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1])).enumerate();
     chunks.for_each(|(index, (source, destination))| work(index, source, destination));
 }
@@ -61,7 +59,7 @@ pub(crate) fn find_first<T: Sync, R: Send>(
     items: &[T],
     destination: &mut [u8],
     size: usize,
-    work: &(dyn Fn(usize, &T, &mut [u8]) -> Option<R> + Sync),
+    work: &FindIn<'_, T, R>,
 ) -> Option<R> {
     if items.len() < 2 || ALONE.get() {
         return alone::find_first(items, destination, size, work);

@@ -50,7 +50,7 @@ fn codes(
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
     let size = CHUNK_LEN * bits as usize / 8;
-    let fault = first_fault(strings.chunks(), &mut destination, size, &|chunk, destination| {
+    let fault = first_fault(strings.chunks(), &mut destination, size, |chunk, destination| {
         with_default_modes(|| convert(chunk, destination, bits, conversion, &read))
     });
     match fault {
@@ -68,7 +68,7 @@ fn first_fault(
     chunks: &[StringChunk],
     destination: &mut [u8],
     size: usize,
-    work: &(dyn Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync),
+    work: impl Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync,
 ) -> Option<FaultAt> {
     find_first(chunks, destination, size, &|chunk, strings, bytes| {
         work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
