@@ -71,7 +71,7 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
     /// Whether a step converts one element, so that no cast has a part of a step at its end.
     const IS_ONE_ELEMENT: bool = false;
     /// Whether there is a second loop, with non-temporal stores. The second loop is worth its size for results of at
-    /// least 16 bits, and for copies, BOOL and low bytes of integers of up to 32 bits.
+    /// least 16 bits, and for copies, BOOL and low bytes of integers of up to 32 bits and of floats of 16 bits.
     const NON_TEMPORAL: bool = false;
     /// Whether that loop makes one line at a time, if a step makes less than one, and not [`Lanes::LINES`].
     const ONE_LINE: bool = false;
@@ -180,7 +180,7 @@ pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = groups::<L>(K::BITS) * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = groups::<L>(K::BITS) * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
-    const NON_TEMPORAL: bool = L::PACKS && K::BITS == 16;
+    const NON_TEMPORAL: bool = L::PACKS && K::NON_TEMPORAL;
     const READS_LINES: bool = K::READS_LINES;
 
     #[inline(always)]

@@ -37,6 +37,9 @@ pub(crate) trait Sink<L: Lanes, S: Source>: Copy + Send + Sync {
     const BITS: usize;
     /// See [`Step::READS_LINES`](super::cast_loop::Step::READS_LINES).
     const READS_LINES: bool = false;
+    /// Whether lanes that pack codes have a second loop, with non-temporal stores. See
+    /// [`Step::NON_TEMPORAL`](super::cast_loop::Step::NON_TEMPORAL).
+    const NON_TEMPORAL: bool = Self::BITS == 16;
     /// The bits above a code are zero. Implementations are always inlined.
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16;
 }

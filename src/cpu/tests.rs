@@ -461,6 +461,7 @@ fn common_pairs_have_loops_with_non_temporal_stores() {
         (FLOAT, BOOL),
         (UINT8, BOOL),
         (INT32, INT8),
+        (FLOAT16, INT8),
         (FLOAT, FLOAT),
         // Tables in registers.
         (FLOAT8E4M3FN, FLOAT),

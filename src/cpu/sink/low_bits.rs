@@ -33,6 +33,8 @@ impl<L: Lanes, S: Truncates<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> 
     const BITS: usize = BITS;
     // Little is computed, so that loads across two lines take longer than anything else.
     const READS_LINES: bool = L::VECTORS_ARE_LINES && S::BITS > 16;
+    // Bytes of longer floats have less of the speed in such a loop.
+    const NON_TEMPORAL: bool = BITS == 16 || BITS == 8 && S::BITS == 16;
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
