@@ -2,7 +2,8 @@
 # Prints what the loop of a pair is made of on the CPU, for each instruction set, with default options:
 #     tests/recipe.sh int64 float16
 #     tests/recipe.sh float int4/byte    (one code in each byte)
-# No processor with these instruction sets is needed. Of targets other than x86 it is portable code only.
+# It needs an x86 target, but no processor with the instruction sets: portable code, AVX2 and AVX-512. NEON's keys are in
+# src/cpu/tests/recipes_neon.txt.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# = 2 ] || { echo "usage: tests/recipe.sh FROM TO" >&2; exit 2; }

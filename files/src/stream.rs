@@ -36,7 +36,8 @@ pub struct StreamSettings {
     ///
     /// It does not bound what the plan and its caller hold: headers and other [`Part::Bytes`], the structure of an ONNX
     /// model, values that were decoded for a plan ([`ModelPlan::decoded`](super::ModelPlan::decoded)), scales that were
-    /// computed for it ([`block_scales`](super::block_scales)), and strings, which are read as a whole. It does not bound what the caster allocates either.
+    /// computed for it ([`block_scales`](super::block_scales)), and strings, which are read as a whole. It does not bound
+    /// what the caster allocates either.
     pub memory: u64,
     /// The number of bytes of the output that exist already. It is the end of a [`Piece`] that was made from the same
     /// plan with the same `memory`. Nothing before it is read or cast.

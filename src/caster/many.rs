@@ -23,6 +23,7 @@ impl Caster {
     ///
     /// This is the short form of [`many`](Self::many), which also takes views, counts on the device and a label.
     ///
+    /// # Errors
     /// As [`Many::bind`], and [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel)
     /// is false. After an error nothing is bound.
     pub fn bind_many<'a>(

@@ -1,4 +1,4 @@
-//! Runs the loop of a cast over its codes: from a cache line of the destination on, by chunks, on all threads.
+//! Runs the loop of a cast over its codes: from a cache line of one side on, by chunks, on all threads.
 
 use super::any_length::AnyLength;
 use super::code_cast::CodeBits;
@@ -11,7 +11,7 @@ use crate::bits::threads::for_each_chunk;
 /// than the threads save.
 pub(super) const CHUNK: usize = 1 << 16;
 
-/// From this number of elements on, a cast begins with a few elements, so that the rest of the destination is aligned.
+/// From this number of elements on, a cast begins with a few elements, so that the rest of one side is aligned.
 pub(super) const LONG: usize = 2048;
 
 /// Converts `elements` codes, on all threads if there are enough elements.

@@ -23,7 +23,7 @@ pub enum Kind {
     String,
 }
 
-/// The two ONNX operators. They support the same types, but some types from different opsets on.
+/// The two ONNX operators. CastLike supports the types of Cast except those of 6 bits, some from a later opset on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {

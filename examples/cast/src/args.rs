@@ -40,7 +40,7 @@ pub enum Command {
     Convert(Box<ConvertArgs>),
     /// Join the indexes of the parts of a sharded model (convert --part)
     MergeIndex(MergeArgs),
-    #[command(after_long_help = help::INFO)]
+    #[command(after_long_help = help::INFO, mut_arg("given", |from| from.help(help::FROM_OF_INFO)))]
     /// List the tensors in files
     Info(InfoArgs),
     #[command(after_long_help = help::RUN)]

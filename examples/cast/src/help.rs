@@ -1,4 +1,4 @@
-//! The parts of `--help` that follow the list of arguments.
+//! The parts of `--help` around the list of arguments.
 
 use wgpu_cast::ElementType;
 
@@ -141,6 +141,11 @@ that are beyond the range of the type, are counted instead.";
 pub const INFO: &str = "\
 Prints the name, shape, element type and size of each tensor. The data of tensors is not read, except
 from a pipe, of strings, and of .pb files that store it in typed fields.";
+
+/// The help of `--from`, which selects no tensors here.
+pub const FROM_OF_INFO: &str = "\
+Element type of raw codes; required for .bin. GLOB=TYPE is that of the arrays of an archive whose names match; may be \
+repeated, the first that matches counts";
 
 pub const RUN: &str = "\
 A bfloat16 input may be given as uint16, as in ONNX's older test data. Outputs are written as ONNX

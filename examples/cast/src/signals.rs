@@ -1,5 +1,5 @@
-//! When the user or the system ends the program, partial files and new folders are removed, and a message tells what is
-//! left.
+//! When the user or the system ends the program, partial files that are not to be kept and new, empty folders are removed,
+//! and a message tells what is left.
 
 use std::io;
 #[cfg(unix)]

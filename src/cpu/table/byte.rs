@@ -1,5 +1,5 @@
-//! Tables of 16 entries in the registers of AVX2 or AVX-512, for sources with one code of at most 4 bits in each byte and
-//! destinations of at most 8 bits.
+//! Tables of 16 entries in the registers of AVX2, AVX-512 or NEON, for sources with one code of at most 4 bits in each
+//! byte and destinations of at most 8 bits.
 
 use super::entries;
 use crate::cpu::cast_loop::{CastLoop, Step};

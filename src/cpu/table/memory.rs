@@ -5,7 +5,8 @@ use crate::cpu::cast_loop::CastLoop;
 use crate::cpu::code_cast::CodeCast;
 
 /// The cast of one pair by tables in memory. An index is a source byte, or one 6-bit code. It holds one, two or four
-/// source codes. A byte with one code of fewer than 8 bits is an index, too: its other bits do not matter. Their destination codes follow one another without gaps.
+/// source codes, whose destination codes follow one another without gaps. A byte with one code of fewer than 8 bits is an
+/// index, too: its other bits do not matter.
 pub(crate) struct MemoryTable {
     from_bits: u32,
     tables: Tables,

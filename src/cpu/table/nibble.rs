@@ -1,5 +1,5 @@
-//! Tables of 16 entries in the registers of AVX2 or AVX-512, for packed sources of at most 4 bits. Both halves of each
-//! source byte are looked up where they lie, so that codes are not unpacked first.
+//! Tables of 16 entries in the registers of AVX2, AVX-512 or NEON, for packed sources of at most 4 bits. Both halves of
+//! each source byte are looked up where they lie, so that codes are not unpacked first.
 
 use super::{Entries, entries};
 use crate::cpu::cast_loop::{CastLoop, Step};

@@ -180,7 +180,7 @@ fn a_pair_is_printed_with_what_its_recipe_was_made_with() {
         recipe(named("uint8"), named("int4")),
         "\
 uint8 to int4
-portable  c  packs the low bits of bytes (src/cpu/cast_loop.rs)
+portable  c  packs the low bits of bytes (src/cpu/packed_loop.rs)
              Bits4
 AVX2      B  lanes of 16 bits: low bits of an integer (src/cpu/sink/low_bits.rs)
              LowBitsOfInt8(Bits4)

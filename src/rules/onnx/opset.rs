@@ -50,6 +50,7 @@ impl CastNode {
     /// Reads a node's attributes by the rules of `Cast` at `opset`, the version of the default domain that the model
     /// imports.
     ///
+    /// # Errors
     /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::InvalidAttribute`] without `to`, and for an attribute
     /// that is given twice, has the wrong type or an invalid value; [`Error::UnknownAttribute`] for an attribute that
     /// the operator does not have; [`Error::TypeNotInOpset`] if the opset does not support the target.

@@ -39,7 +39,7 @@ impl InWords for SharedRecipe {
             }
             Self::MemoryTableOfPacked { from, .. } => {
                 let text = "table in memory: destination codes, by bytes that are packed before";
-                Words { parameters: format!("{from:?}"), ..words('K', text, "cast_loop.rs") }
+                Words { parameters: format!("{from:?}"), ..words('K', text, "packed_loop.rs") }
             }
             Self::Reference(_) => words(REFERENCE, "reference, code by code", "reference.rs"),
         }
@@ -61,9 +61,9 @@ impl InWords for PortableRecipe {
                 in_layout(words, *layout)
             }
             Self::Pack(bits) => {
-                Words { parameters: format!("{bits:?}"), ..words('c', "packs the low bits of bytes", "cast_loop.rs") }
+                Words { parameters: format!("{bits:?}"), ..words('c', "packs the low bits of bytes", "packed_loop.rs") }
             }
-            Self::Unpack(bits) => Words { parameters: format!("{bits:?}"), ..words('u', UNPACK, "cast_loop.rs") },
+            Self::Unpack(bits) => Words { parameters: format!("{bits:?}"), ..words('u', UNPACK, "packed_loop.rs") },
         }
     }
 }
