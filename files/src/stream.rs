@@ -210,7 +210,16 @@ pub(super) fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
 #[cfg(target_family = "wasm")]
 fn run(
     work: &Work<'_>,
-    todo: impl Iterator<Item = Piece>,
+    mut todo: impl Iterator<Item = Piece>,
+    finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    run_alone(work, &mut todo, finish)
+}
+
+/// Works on one piece after another.
+fn run_alone(
+    work: &Work<'_>,
+    todo: &mut dyn Iterator<Item = Piece>,
     finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
     let (mut buffers, mut columns) = (Buffers::default(), None);
@@ -223,15 +232,28 @@ fn run(
     Ok(())
 }
 
-/// Works on three pieces at once: reads one, casts the one before it, and hands over the one before that.
+/// Works on three pieces at once: reads one, casts the one before it, and hands over the one before that. If the system
+/// refuses the threads for that, works on one piece after another.
 #[cfg(not(target_family = "wasm"))]
 fn run(
     work: &Work<'_>,
-    todo: impl Iterator<Item = Piece> + Send,
+    mut todo: impl Iterator<Item = Piece> + Send,
     finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
+    let done = run_on_threads(work, &mut todo, finish);
+    done.unwrap_or_else(|| run_alone(work, &mut todo, finish))
+}
+
+/// As [`run`]. `None` if the system refuses a thread. Then nothing is done.
+#[cfg(not(target_family = "wasm"))]
+fn run_on_threads(
+    work: &Work<'_>,
+    todo: &mut (dyn Iterator<Item = Piece> + Send),
+    finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
+) -> Option<Result<(), FileError>> {
     use std::sync::mpsc::{channel, sync_channel};
-    std::thread::scope(|scope| {
+    use std::thread::{Builder, scope};
+    scope(|scope| {
         // This closure drops its ends of the channels when it returns. The threads then fail to send or receive, and end.
         let (give_back, free) = channel();
         for _ in 0..BUFFERS {
@@ -239,7 +261,16 @@ fn run(
         }
         let (send_read, read) = sync_channel::<Result<Made, FileError>>(1);
         let (send_cast, cast) = sync_channel::<Result<Made, FileError>>(1);
-        scope.spawn(move || {
+        let casts = move || {
+            for made in read {
+                let made = made.and_then(|mut made| work.cast(&mut made).map(|()| made));
+                let failed = made.is_err();
+                if send_cast.send(made).is_err() || failed {
+                    return;
+                }
+            }
+        };
+        let reads = move || {
             let mut columns = None;
             for piece in todo {
                 let Ok(buffers) = free.recv() else { return };
@@ -249,22 +280,17 @@ fn run(
                     return;
                 }
             }
-        });
-        scope.spawn(move || {
-            for made in read {
-                let made = made.and_then(|mut made| work.cast(&mut made).map(|()| made));
-                let failed = made.is_err();
-                if send_cast.send(made).is_err() || failed {
-                    return;
-                }
-            }
-        });
-        for made in cast {
+        };
+        // The one that reads begins last, so that no piece is taken if the other one cannot begin.
+        Builder::new().spawn_scoped(scope, casts).ok()?;
+        Builder::new().spawn_scoped(scope, reads).ok()?;
+        let finished = cast.into_iter().try_for_each(|made| {
             let made = made?;
             finish(&made)?;
             let _ = give_back.send(made.buffers);
-        }
-        Ok(())
+            Ok(())
+        });
+        Some(finished)
     })
 }
 

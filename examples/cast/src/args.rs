@@ -107,7 +107,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "FORMAT")]
     pub out_format: Option<FileFormat>,
     /// Also copy the files of a folder that are not converted, such as configurations and tokenizers. In *config.json
-    /// the new type is written (torch_dtype, dtype) if all floats have it
+    /// the new type is written (torch_dtype, dtype) if all floats have it. --quantize and --dequantize imply it --in-place
     #[arg(long)]
     pub copy_others: bool,
     /// Convert only the I-th of N parts of a sharded model; `merge-index` then joins the indexes
@@ -275,6 +275,12 @@ enum Device {
 }
 
 impl ConvertArgs {
+    /// Whether the files beside the tensors become outputs, too. In place they do if scales come or go: the configuration
+    /// that stays would be wrong.
+    pub fn copies_others(&self) -> bool {
+        self.copy_others || self.in_place && (self.rules.dequantize || self.rules.quantize.is_some())
+    }
+
     /// The type to which a tensor is cast, in a file of several tensors; `None` if the tensor stays as it is.
     pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
         self.rules.target(name, from, self.from.plain())

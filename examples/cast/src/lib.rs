@@ -31,6 +31,7 @@ mod session;
 mod shader;
 mod shell;
 mod signals;
+mod stdout;
 mod temporary;
 mod text;
 pub mod translate;

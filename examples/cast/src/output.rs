@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::args::PROGRAM;
 use crate::embedded;
 use crate::failure::Failure;
+use crate::stdout;
 use crate::text::{cut, escaped};
 
 /// The most characters of a message that are shown.
@@ -31,11 +32,35 @@ pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     if embedded::keep_output(bytes) {
         return Ok(());
     }
+    check_stdout()?;
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|e| Failure::Work(format!("stdout: {e}"))),
     }
+}
+
+/// Refuses a stdout that was not opened for writing.
+///
+/// # Errors
+/// It is open for reading only.
+pub fn check_stdout() -> Result<(), Failure> {
+    match stdout::is_for_reading() {
+        true => Err(Failure::Work("stdout: it is not open for writing".to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// As [`check_stdout`], for the bytes of a file. Warns if nobody gets them.
+///
+/// # Errors
+/// As [`check_stdout`].
+pub fn check_stdout_for_bytes() -> Result<(), Failure> {
+    check_stdout()?;
+    if stdout::is_nowhere() {
+        warning("stdout is closed, or is /dev/null: nobody gets the output");
+    }
+    Ok(())
 }
 
 /// Prints a line on stdout. It is text, or JSON that has the same meaning after escaping.

@@ -131,6 +131,8 @@ impl Work {
 #[cfg(unix)]
 fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    // A write beyond a limit of the size of files is an error then, and does not end the program.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let mut wanted = vec![SIGINT, SIGTERM, SIGHUP];
     wanted.retain(|&signal| !is_ignored(signal));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };

@@ -64,6 +64,7 @@ pub(super) struct Converter<'a, 'b> {
     schemas: HashMap<Name, Option<Rc<Schema>>>,
     kept: BTreeMap<(String, KeptReason), (String, usize)>,
     integers: Integers,
+    defaults: Defaults,
 }
 
 /// The keys are the graph and the index of the node.
@@ -74,6 +75,13 @@ type Turns = HashMap<(GraphId, usize), Vec<(Flow, usize)>>;
 struct Integers {
     /// The first [`NAMED`] of them.
     nodes: Vec<String>,
+    count: usize,
+}
+
+/// The initializers that stay in the old type because they are default values of inputs that keep it.
+#[derive(Debug, Default)]
+struct Defaults {
+    first: Option<Name>,
     count: usize,
 }
 
@@ -109,6 +117,7 @@ impl<'a, 'b> Converter<'a, 'b> {
             schemas: HashMap::new(),
             kept: BTreeMap::new(),
             integers: Integers::default(),
+            defaults: Defaults::default(),
         })
     }
 
@@ -138,6 +147,10 @@ impl<'a, 'b> Converter<'a, 'b> {
             first,
             count,
         }));
+        let Defaults { first, count } = self.defaults;
+        if let Some(first) = first {
+            notes.push(ModelNote::DefaultsLeft { first: self.structure.text(first).to_owned(), count });
+        }
         let Integers { nodes, count } = self.integers;
         if count > 0 {
             let more = count - nodes.len();
@@ -151,6 +164,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         (self.values, self.types, self.uses) = (Values::default(), HashSet::new(), Uses::default());
         self.kept.clear();
         self.integers = Integers::default();
+        self.defaults = Defaults::default();
         *self.edits = Edits::default();
     }
 

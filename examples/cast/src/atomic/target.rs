@@ -54,8 +54,15 @@ pub fn open_special(path: &Path) -> Option<io::Result<File>> {
 /// Refuses a file that may not be replaced. Returns the path to which links lead.
 ///
 /// # Errors
-/// The path is a folder, read-only or not to be replaced, its links have no end, or its folder does not exist.
+/// The path is a folder, read-only or not to be replaced, it stands for an open file, its links have no end, or its folder
+/// does not exist.
 pub fn check(name: &Path, existing: Existing) -> Result<PathBuf, Failure> {
+    if is_descriptor(name) {
+        return Err(Failure::at(
+            name,
+            "cannot write: it stands for a file that is open already (- is standard output)",
+        ));
+    }
     let target = follow_links(name).map_err(|error| Failure::write(name, error))?;
     match fs::metadata(&target) {
         Ok(metadata) => check_replaceable(&metadata, existing).map_err(|what| Failure::at(name, what))?,
@@ -84,6 +91,23 @@ pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many symbolic links"))
+}
+
+/// Whether a path stands for an open file of a process, as /dev/stdout and /proc/self/fd/1 do. The file behind it has been
+/// opened by another program, which may have written to it, so that it cannot be replaced.
+fn is_descriptor(path: &Path) -> bool {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let folder = fs::canonicalize(folder_of(&path)).unwrap_or_default();
+        if folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev")) {
+            return true;
+        }
+        match fs::read_link(&path) {
+            Ok(next) => path = folder.join(next),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 fn check_replaceable(metadata: &fs::Metadata, existing: Existing) -> Result<(), String> {

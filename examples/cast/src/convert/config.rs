@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use wgpu_cast::ElementType;
 
 use super::dequantize::LONGEST_CONFIGURATION;
@@ -135,10 +136,7 @@ impl Changes {
         // One that says nothing may be there.
         let empty = members.iter().find(|(member, _)| member == name);
         self.edits.push(match (empty, text.find('{')) {
-            (Some((_, value)), _) => {
-                let start = value.get().as_ptr() as usize - text.as_ptr() as usize;
-                (start..start + value.get().len(), told)
-            }
+            (Some((_, value)), _) => (place_in(text, value), told),
             (None, start) => {
                 let (start, end) = (start.map_or(0, |brace| brace + 1), if members.is_empty() { "\n" } else { "," });
                 (start..start, format!("\n  {name:?}: {told}{end}"))
@@ -164,12 +162,15 @@ impl Changes {
 
     /// Searches for fields in an object. `start` is its place in the file.
     fn find(&mut self, text: &str, start: usize, types: &FolderTypes, depth: usize) -> serde_json::Result<()> {
-        for (name, value) in members(text)? {
-            let inner = value.get().as_ptr() as usize - text.as_ptr() as usize;
-            let place = inner + start;
-            if QUANTIZATION.contains(&name.as_str()) && types.is_dequantized() {
-                let member = member_at(text, inner..inner + value.get().len());
-                self.edits.push((member.start + start..member.end + start, String::new()));
+        let members = members(text)?;
+        let is_removed = |name: &str| QUANTIZATION.contains(&name) && types.is_dequantized();
+        let places: Vec<_> = members.iter().map(|(name, value)| (place_in(text, value), is_removed(name))).collect();
+        let removed = removed(text, &places).into_iter();
+        self.edits.extend(removed.map(|range| (range.start + start..range.end + start, String::new())));
+        for (name, value) in members {
+            let place = place_in(text, value).start + start;
+            if is_removed(&name) {
+                // With what is beside it, above.
             } else if types.quantized.is_some() && depth == 0 && name == QUANTIZATION[0] {
                 // It is replaced.
             } else if QUANTIZATION.contains(&name.as_str()) && value.get() != "null" {
@@ -194,6 +195,33 @@ impl Changes {
 fn model_type(object: &Members<'_>) -> Option<String> {
     let (_, value) = object.iter().find(|(name, _)| name == MODEL)?;
     serde_json::from_str(value.get()).ok()
+}
+
+/// The place of a value in the text that it was read from.
+fn place_in(text: &str, value: &RawValue) -> Range<usize> {
+    let start = value.get().as_ptr() as usize - text.as_ptr() as usize;
+    start..start + value.get().len()
+}
+
+/// The places of the members that are removed, with their commas. `values` are the places of all values of an object, and
+/// whether their members are removed.
+fn removed(text: &str, values: &[(Range<usize>, bool)]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut at: usize = 0;
+    for run in values.chunk_by(|(_, a), (_, b)| a == b) {
+        let (first, last, before) = (&run[0], &run[run.len() - 1], at.checked_sub(1));
+        at += run.len();
+        if !first.1 {
+            continue;
+        }
+        let (from, to) = (member_at(text, first.0.clone()), member_at(text, last.0.clone()));
+        // After the last member there is no comma, so the one before the first that is removed goes.
+        ranges.push(match before.filter(|_| at == values.len()) {
+            Some(before) => values[before].0.end..to.end,
+            None => from.start..to.end,
+        });
+    }
+    ranges
 }
 
 /// The place of a member whose value lies here, with the comma behind it, or the one before it if it is the last one.

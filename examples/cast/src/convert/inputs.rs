@@ -70,6 +70,7 @@ pub fn open(path: &Path) -> Result<Input, Failure> {
     let metadata = file.metadata().map_err(fail)?;
     match metadata.is_file() || metadata.is_dir() {
         true if metadata.is_dir() => Err(Failure::at(path, "it is a folder")),
+        true if metadata.len() == 0 && has_bytes(&file) => stored(Box::new(File::open(path).map_err(fail)?)),
         true => Ok(Input::named(path, file, &metadata)),
         false => stored(Box::new(file)),
     }
@@ -91,6 +92,11 @@ pub fn open_regular(path: &Path) -> Result<Input, Failure> {
 pub fn check_regular(path: &Path) -> Result<Metadata, Failure> {
     let metadata = fs::metadata(path).map_err(|error| Failure::at(path, error))?;
     if metadata.is_file() { Ok(metadata) } else { Err(Failure::at(path, "it is not a regular file")) }
+}
+
+/// Whether a file can be read from. Some files tell no size, such as those in /proc.
+fn has_bytes(mut file: &File) -> bool {
+    file.read(&mut [0]).is_ok_and(|read| read > 0)
 }
 
 /// The text of a regular file. An error names the file as `what`.

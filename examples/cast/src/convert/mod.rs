@@ -59,6 +59,7 @@ use folder_types::{FolderTypes, types_by_folder};
 use index::Index;
 use index_output::IndexOutput;
 pub use input_state::Source;
+pub use inputs::read_text;
 use listing::Listing;
 use models::Models;
 use plan::Task;

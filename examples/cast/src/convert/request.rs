@@ -65,6 +65,10 @@ impl Request {
         request.check_options(inputs, args)?;
         let has_folder = inputs.iter().any(|input| input.is_dir() || is_index(input));
         let is_path_of_folder = output.is_dir() || output.to_string_lossy().ends_with(is_separator);
+        if has_folder && output == Path::new("-") {
+            let what = "-: what is made of a folder or an index is a folder, and no pipe (./- stands for one)";
+            return Err(Failure::Usage(what.to_owned()));
+        }
         if has_folder && args.out_dir.is_none() && !is_path_of_folder && FileFormat::of(&output).is_ok() {
             let name = output.display();
             let what = "this is the name of a file, but what is made of a folder or an index is a folder";

@@ -182,6 +182,11 @@ impl Rules {
         matches!(self.wanted(name), Wanted::Mapped(_))
     }
 
+    /// Whether the user gives a type to the tensor by its name: it is an error if it cannot be cast.
+    pub fn names(&self, name: &str) -> bool {
+        matches!(self.wanted(name), Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. })
+    }
+
     /// What the rules say of a name.
     pub fn wanted(&self, name: &str) -> Wanted {
         if let Some(mapping) = self.map.iter().find(|mapping| mapping.pattern.matches(name)) {

@@ -35,6 +35,10 @@ impl Task {
         let name_of_file = pair.input.display().to_string();
         let plan = file.plan(0, &mut |tensor| {
             let (name, from) = (&tensor.name, tensor.element_type);
+            if from.is_none() && args.rules.names(name) {
+                let what = format_args!("{name}: complex numbers are not cast (--map '{name}=keep' leaves them)");
+                refused.get_or_insert(Failure::at(&pair.input, what));
+            }
             let role = scales.role(name, from);
             let is_scale = role.as_ref().is_some_and(ScaleRole::is_scale);
             let to = from.filter(|_| !is_scale || args.rules.maps(name)).and_then(|from| args.target(name, from));

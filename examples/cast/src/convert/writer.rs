@@ -26,6 +26,7 @@ use crate::atomic::target::{self, open_special};
 use crate::atomic::{Complete, Output, sync_folder};
 use crate::embedded;
 use crate::failure::Failure;
+use crate::output::check_stdout_for_bytes;
 use crate::progress::Progress;
 
 /// Makes the outputs of all tasks.
@@ -393,6 +394,7 @@ enum Opened<'a> {
 
 fn open(target: &Target) -> Result<Opened<'_>, Failure> {
     let Target::File(path) = target else {
+        check_stdout_for_bytes()?;
         return Ok(Opened::Direct(Box::new(io::stdout().lock())));
     };
     let special = open_special(path).transpose().map_err(|error| Failure::at(path, error))?;

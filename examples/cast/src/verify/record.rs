@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::checks::checksums::{Case, parse, text};
+use crate::convert::read_text;
 use crate::failure::Failure;
+
+/// The longest record that is read. A block takes about 60 bytes.
+const LONGEST: u64 = 1 << 30;
 
 /// The file with the checksums of the blocks that a run has done, one per line. After an interruption, a run continues
 /// from it.
@@ -24,10 +28,9 @@ impl Record {
     /// The file belongs to a run of another version or on another device, or cannot be read or written.
     pub fn open(path: &Path, device: &str) -> Result<Self, Failure> {
         let head = format!("# checksums of blocks, wgpu-cast {}, {device}\n", env!("CARGO_PKG_VERSION"));
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
+        let text = match fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(Failure::at(path, error)),
+            _ => read_text(path, "the record", LONGEST)?,
         };
         if !text.is_empty() && !text.starts_with(&head) {
             let expected = head.trim_end();

@@ -166,6 +166,11 @@ fn a_configuration_loses_the_member_alone() {
             r#"{"a": "\"quantization_config\""}"#,
         ),
         (r#"{ "quantization_config": {"quant_method": "fp8"} }"#, "{  }"),
+        (r#"{"a": 1, "quantization_config": {"quant_method": "fp8"}, "compression_config": {}}"#, r#"{"a": 1}"#),
+        (r#"{"a": 1, "compression_config": {} , "quantization_config": {"quant_method": "fp8"} }"#, r#"{"a": 1 }"#),
+        (r#"{"compression_config": {}, "quantization_config": {"quant_method": "fp8"}}"#, "{}"),
+        (r#"{"compression_config": {}, "quantization_config": {"quant_method": "fp8"}, "a": 1}"#, r#"{"a": 1}"#),
+        (r#"{"compression_config": {}, "a": 1, "quantization_config": {"quant_method": "fp8"}}"#, r#"{"a": 1}"#),
         (
             r#"{"text_config": {"dtype": "float32", "quantization_config": {"quant_method": "fp8"}}}"#,
             r#"{"text_config": {"dtype": "bfloat16"}}"#,

@@ -156,3 +156,16 @@ fn a_killed_conversion_is_continued() {
     assert_eq!(folder.entries("out"), ["a.safetensors", "b.safetensors"]);
     assert!(made(&folder, "out") == made(&folder, "whole"));
 }
+
+/// The folder would tell of scales that are gone.
+#[test]
+fn in_place_the_configuration_is_changed_as_well() {
+    let folder = Folder::new();
+    copy(&folder, "deepseek");
+    let outcome = folder.cast("convert m m --dequantize --in-place");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(json(&folder, "m/config.json").get("quantization_config").is_none());
+    let outcome = folder.cast("convert m m --quantize block --in-place");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(json(&folder, "m/config.json").get("quantization_config").is_some());
+}

@@ -277,3 +277,92 @@ fn a_joined_index_has_the_permissions_of_all_parts() {
     let index = folder.path().join("out/m.safetensors.index.json");
     assert_eq!(fs::metadata(index).expect("an index").mode() & 0o7777, 0o600);
 }
+
+/// A file that a shell has opened may have other content, and more may follow.
+#[test]
+fn open_files_are_not_replaced() {
+    let folder = Folder::new();
+    array(&folder, "a.npy");
+    folder.write("out.bin", "older");
+    for descriptor in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let line = format!("wgpu-cast convert a.npy {descriptor} --to float16 --out-format bin >> out.bin");
+        let ended = shell(&folder, &line);
+        let expected = "cannot write: it stands for a file that is open already (- is standard output)";
+        assert_eq!(stderr(&ended), format!("wgpu-cast: {descriptor}: {expected}"));
+        assert_eq!((ended.status.code(), folder.read("out.bin")), (Some(1), b"older".to_vec()));
+    }
+    let ended = shell(&folder, "wgpu-cast convert a.npy - --to float16 --out-format bin --quiet >> out.bin");
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    assert_eq!(folder.read("out.bin"), b"older\0\x3c\0\x40");
+    let ended = shell(&folder, "wgpu-cast convert a.npy /dev/stdout --to float16 --out-format bin --quiet | cat");
+    assert_eq!(ended.stdout, b"\0\x3c\0\x40");
+}
+
+/// The standard library takes writing to these for success.
+#[test]
+fn a_standard_output_that_takes_nothing_is_told() {
+    let folder = Folder::new();
+    array(&folder, "a.npy");
+    for command in ["convert a.npy - --to float16 --quiet", "info a.npy"] {
+        let ended = shell(&folder, &format!("wgpu-cast {command} 1< /dev/null"));
+        let last = stderr(&ended).lines().last();
+        assert_eq!((ended.status.code(), last), (Some(1), Some("wgpu-cast: stdout: it is not open for writing")));
+    }
+    let ended = shell(&folder, "wgpu-cast convert a.npy - --to float16 --quiet >&-");
+    assert_eq!(stderr(&ended), "warning: stdout is closed, or is /dev/null: nobody gets the output");
+    let ended = shell(&folder, "wgpu-cast convert a.npy - --to float16 --quiet > /dev/null");
+    assert_eq!((ended.status.code(), stderr(&ended)), (Some(0), ""));
+}
+
+#[test]
+fn a_limit_of_the_size_of_files_is_an_error() {
+    let folder = Folder::new();
+    folder.write("a.bin", vec![0; 1 << 20]);
+    let ended = shell(&folder, "ulimit -f 100; wgpu-cast convert a.bin out.bin --from float --to double");
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(stderr(&ended).starts_with("wgpu-cast: out.bin: cannot write: File too large"), "{}", stderr(&ended));
+    assert_eq!(folder.names(), ["a.bin"]);
+}
+
+/// Files of /proc have content, but no size.
+#[test]
+fn a_file_that_tells_no_size_is_read() {
+    let folder = Folder::new();
+    let line = "convert /proc/version out.bin --in-format bin --from uint8 --to int8";
+    if Path::new("/proc/version").exists() {
+        assert_eq!(folder.convert(line.trim_start_matches("convert ")), fs::read("/proc/version").expect("a text"));
+    }
+}
+
+#[test]
+fn a_pipe_holds_no_folder() {
+    let folder = Folder::new();
+    folder.write("m/a.safetensors", checkpoint(&[("a", "F32", &[1], &[0; 4])]));
+    let outcome = folder.cast("convert m - --to f16");
+    let expected = "wgpu-cast: -: what is made of a folder or an index is a folder, and no pipe (./- stands for one)";
+    assert_eq!((outcome.status, outcome.line()), (Some(2), expected));
+    assert_eq!(folder.names(), ["m"]);
+}
+
+/// A record is text of a regular file.
+#[test]
+fn a_record_that_has_no_end_is_refused() {
+    let folder = Folder::new();
+    let outcome = folder.cast("verify --device cpu --from int2 --to int8 --exhaustive --record /dev/zero");
+    assert_eq!((outcome.status, outcome.line()), (Some(1), "wgpu-cast: /dev/zero: it is not a regular file"));
+}
+
+/// Complex numbers are left as they are, unless a rule names them.
+#[test]
+fn a_rule_for_complex_numbers_is_an_error() {
+    let folder = Folder::new();
+    folder.write("a.safetensors", checkpoint(&[("a", "F32", &[1], &[0; 4]), ("c", "C64", &[1], &[0; 8])]));
+    for rule in ["--map c=float16", "--only c --to float16"] {
+        let outcome = folder.cast(&format!("convert a.safetensors out.safetensors {rule}"));
+        let expected = "wgpu-cast: a.safetensors: c: complex numbers are not cast (--map 'c=keep' leaves them)";
+        assert_eq!((outcome.status, outcome.line()), (Some(1), expected), "{rule}");
+    }
+    for rule in ["--to float16", "--map c=keep --only * --to float16"] {
+        folder.convert(&format!("a.safetensors out.safetensors {rule}"));
+    }
+}

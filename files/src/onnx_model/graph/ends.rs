@@ -89,6 +89,9 @@ impl Converter<'_, '_> {
                 if is_old && io != self.rules.from {
                     self.edits.tensors.insert(tensor_id, TensorEdit { name: None, to: Some(io) });
                     self.types.insert(io);
+                } else if is_old && self.rules.keep_io_types {
+                    self.defaults.first.get_or_insert(name);
+                    self.defaults.count += 1;
                 }
                 continue;
             }
