@@ -99,7 +99,7 @@ fn is_descriptor(path: &Path) -> bool {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         let folder = fs::canonicalize(folder_of(&path)).unwrap_or_default();
-        if folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev")) {
+        if folder == Path::new("/dev/fd") || folder.starts_with("/proc") && folder.ends_with("fd") {
             return true;
         }
         match fs::read_link(&path) {
