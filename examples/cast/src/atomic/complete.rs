@@ -88,12 +88,39 @@ impl Complete {
         signals::forget(self.place.partial.path());
     }
 
+    /// Cuts off the journal, so that the partial file is the output, and only its name is missing.
+    ///
+    /// # Errors
+    /// The file system refuses it, or another process has replaced the partial file.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let stays_open = self.file.is_some();
+        let file = self.cut()?;
+        self.written = Written::of(&file).map_err(|error| Failure::write(&self.place.name, error))?;
+        self.file = stays_open.then_some(file);
+        Ok(())
+    }
+
+    /// The path of the partial file.
+    pub fn partial(&self) -> &Path {
+        self.place.partial.path()
+    }
+
     /// Cuts off the journal and gives the complete file its name.
     ///
     /// # Errors
-    /// The file system refuses it, another process has replaced the partial file, or the name is that of another output
-    /// of this run.
+    /// As [`finish`](Self::finish), or the name is that of another output of this run.
     pub fn rename(mut self) -> Result<(), Failure> {
+        let _locked = self.cut()?;
+        let place = &mut self.place;
+        signals::name(|| place.rename())?;
+        // The partial file is the output now.
+        place.partial.keep = true;
+        // After this, the new name survives a crash.
+        let stored = sync_folder(&place.target);
+        stored.map_err(|error| Failure::write(&place.name, format_args!("the folder cannot be stored: {error}")))
+    }
+
+    fn cut(&mut self) -> Result<File, Failure> {
         let place = &mut self.place;
         let file = match self.file.take() {
             Some(file) => file,
@@ -101,12 +128,7 @@ impl Complete {
         };
         let cut = file.set_len(self.bytes).and_then(|()| place.set_permissions(&file));
         cut.and_then(|()| place.store(&file)).map_err(|error| Failure::write(&place.name, error))?;
-        signals::name(|| place.rename())?;
-        // The partial file is the output now.
-        place.partial.keep = true;
-        // After this, the new name survives a crash.
-        let stored = sync_folder(&place.target);
-        stored.map_err(|error| Failure::write(&place.name, format_args!("the folder cannot be stored: {error}")))
+        Ok(file)
     }
 }
 
@@ -171,5 +193,31 @@ pub fn sync_folder(file: &Path) -> io::Result<()> {
     match folder.sync_all() {
         Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),
         result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Existing, stage};
+    use super::*;
+
+    /// What is kept needs only its name, whether its file stays open or not.
+    #[test]
+    fn a_finished_output_has_no_journal_and_can_get_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for stays_open in [true, false] {
+            let path = folder.path().join(format!("a{stays_open}"));
+            let mut output = stage(&path, &[b"ab", b"c"], Existing::default()).expect("a file");
+            let partial = output.partial().to_owned();
+            if !stays_open {
+                output.file = None;
+            }
+            assert!(fs::read(&partial).expect("a file").len() > 3, "there is a journal");
+            output.finish().expect("a file that can be changed");
+            output.keep();
+            assert_eq!((fs::read(&partial).expect("a file"), path.exists()), (b"abc".to_vec(), false));
+            output.rename().expect("a file that can be renamed");
+            assert_eq!((fs::read(&path).expect("a file"), partial.exists()), (b"abc".to_vec(), false));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Makes the outputs in partial files beside their places, until they may get their names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ use crate::atomic::target::{self, open_special};
 use crate::atomic::{Complete, Output, sync_folder};
 use crate::embedded;
 use crate::failure::Failure;
-use crate::output::check_stdout_for_bytes;
+use crate::output::{check_stdout_for_bytes, warning};
 use crate::progress::Progress;
 
 /// Makes the outputs of all tasks.
@@ -134,18 +134,38 @@ impl<'a> Writer<'a> {
             self.discard();
             return Err(Failure::at(&changed.path, format_args!("it changed while it was read; {what}")));
         }
+        // In place, a shard that has been replaced may have had scales that the others need to be converted again.
+        let are_needed = self.args.in_place && self.complete.len() > 1;
+        if are_needed {
+            self.complete.iter_mut().try_for_each(|made| made.output.finish())?;
+        }
         // After old files are removed, the complete outputs may be all that is left of a model. So they are kept,
         // whatever happens.
-        if !self.stale.is_empty() || self.complete.iter().any(|made| made.outdates.is_some()) {
+        if are_needed || !self.stale.is_empty() || self.complete.iter().any(|made| made.outdates.is_some()) {
             self.complete.iter_mut().for_each(|made| made.output.keep());
         }
-        for Made { output, path, fingerprint, checksum, losses, outdates } in self.complete.drain(..) {
-            self.stale.drain(..).chain(outdates).try_for_each(|path| remove(&path))?;
-            output.rename()?;
-            let stamp = Stamp::of(&path, checksum).map_err(|error| Failure::at(&path, error))?;
-            self.finished.iter().try_for_each(|finished| finished.add(&path, fingerprint, &stamp, &losses))?;
-            self.named.insert(path, stamp);
+        let mut left: VecDeque<_> = self.complete.drain(..).collect();
+        while let Some(made) = left.pop_front() {
+            let places = [made.output.path().to_owned(), made.output.partial().to_owned()];
+            if let Err(failure) = self.name_one(made) {
+                if are_needed {
+                    let left =
+                        left.iter().map(|made| [made.output.path().to_owned(), made.output.partial().to_owned()]);
+                    [places].into_iter().chain(left).for_each(|places| warn_of_missing_name(&places));
+                }
+                return Err(failure);
+            }
         }
+        Ok(())
+    }
+
+    fn name_one(&mut self, made: Made) -> Result<(), Failure> {
+        let Made { output, path, fingerprint, checksum, losses, outdates } = made;
+        self.stale.drain(..).chain(outdates).try_for_each(|path| remove(&path))?;
+        output.rename()?;
+        let stamp = Stamp::of(&path, checksum).map_err(|error| Failure::at(&path, error))?;
+        self.finished.iter().try_for_each(|finished| finished.add(&path, fingerprint, &stamp, &losses))?;
+        self.named.insert(path, stamp);
         Ok(())
     }
 
@@ -382,6 +402,14 @@ fn remove(path: &Path) -> Result<(), Failure> {
 fn failure(error: FileError, from: &str, to: &Path) -> Failure {
     let path = if matches!(error.cause(), FileCause::Write(_)) { to } else { Path::new(from) };
     Failure::at(path, error)
+}
+
+/// Tells how to complete a conversion in place, which cannot be made again.
+fn warn_of_missing_name([path, partial]: &[PathBuf; 2]) {
+    if partial.exists() {
+        let (path, partial) = (path.display(), partial.display());
+        warning(format_args!("{path}: its new content is complete, in {partial}, which only needs this name"));
+    }
 }
 
 /// How an output is written.

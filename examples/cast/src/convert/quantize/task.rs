@@ -27,7 +27,8 @@ const SCALES: usize = 1;
 const ALREADY: &str = "the model is quantized already (--dequantize multiplies codes by their scales)";
 
 /// What such a model may be if it is converted onto itself.
-const INTERRUPTED: &str = "; if a run with --in-place was interrupted, replace its shards by the original ones first";
+const INTERRUPTED: &str = "; if a run with --in-place was interrupted between two shards, give the files \
+                           *.cast-partial the names of their shards";
 
 impl Task {
     /// Plans a safetensors file. The output has the scales of its weights.
