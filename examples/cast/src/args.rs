@@ -107,7 +107,8 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "FORMAT")]
     pub out_format: Option<FileFormat>,
     /// Also copy the files of a folder that are not converted, such as configurations and tokenizers. In *config.json
-    /// the new type is written (torch_dtype, dtype) if all floats have it. --quantize and --dequantize imply it --in-place
+    /// the new type is written (torch_dtype, dtype) if all floats have it. With --in-place, --quantize and --dequantize
+    /// imply it for folders and indexes
     #[arg(long)]
     pub copy_others: bool,
     /// Convert only the I-th of N parts of a sharded model; `merge-index` then joins the indexes
@@ -275,10 +276,10 @@ enum Device {
 }
 
 impl ConvertArgs {
-    /// Whether the files beside the tensors become outputs, too. In place they do if scales come or go: the configuration
-    /// that stays would be wrong.
-    pub fn copies_others(&self) -> bool {
-        self.copy_others || self.in_place && (self.rules.dequantize || self.rules.quantize.is_some())
+    /// Whether the files beside the tensors of a folder become outputs, too. If the folder is converted onto itself they do
+    /// if scales come or go: the configuration that stays would be wrong.
+    pub fn copies_others(&self, onto_itself: bool) -> bool {
+        self.copy_others || onto_itself && (self.rules.dequantize || self.rules.quantize.is_some())
     }
 
     /// The type to which a tensor is cast, in a file of several tensors; `None` if the tensor stays as it is.

@@ -40,5 +40,5 @@ fn pages(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     let path = folder.join(page.get_filename());
     let mut text = Vec::new();
     page.render(&mut text).map_err(|error| Failure::write(&path, error))?;
-    atomic::write(&path, &[&text], Existing::default())
+    atomic::write(&path, &[&text], Existing { force: true, ..Existing::default() })
 }

@@ -32,6 +32,8 @@ struct Partial {
     keep: bool,
     /// Whether --resume can continue it.
     can_continue: bool,
+    /// Whether it is the whole output, and nothing else.
+    is_output: bool,
 }
 
 static WORK: Mutex<Work> = Mutex::new(Work { partial: Vec::new(), folders: Vec::new(), named: 0 });
@@ -42,6 +44,9 @@ static MAY_END: AtomicBool = AtomicBool::new(false);
 /// From now on, a signal ends the process. Inside another program, that program watches for signals.
 pub fn may_end_the_process() {
     MAY_END.store(true, Ordering::Relaxed);
+    // A write beyond a limit of the size of files is an error then, and does not end the program.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
 fn work() -> MutexGuard<'static, Work> {
@@ -66,13 +71,20 @@ pub fn removed_on_signal<T>(
 ) -> io::Result<(T, FileId)> {
     let mut work = work();
     let (created, id) = create()?;
-    work.partial.push(Partial { path: path.to_owned(), id, keep, can_continue });
+    work.partial.push(Partial { path: path.to_owned(), id, keep, can_continue, is_output: false });
     Ok((created, id))
 }
 
 /// The file at `path` is no partial file any more.
 pub fn forget(path: &Path) {
     work().partial.retain(|listed| listed.path != path);
+}
+
+/// The file at `path` is kept: it is the whole output, and only needs its name.
+pub fn only_needs_its_name(path: &Path) {
+    for listed in work().partial.iter_mut().filter(|listed| listed.path == path) {
+        (listed.keep, listed.is_output) = (true, true);
+    }
 }
 
 /// Removes new folders if a signal ends the program and they are empty.
@@ -101,7 +113,7 @@ impl Work {
     /// Removes the files and folders that are not to be kept. Returns a text for the user about what is left.
     fn end(&self) -> String {
         let mut told = vec!["interrupted".to_owned()];
-        for Partial { path, id, keep, can_continue } in &self.partial {
+        for Partial { path, id, keep, can_continue, is_output } in &self.partial {
             let name = printable(&path.to_string_lossy());
             if !FileId::at_itself(path).is_ok_and(|found| found == *id) {
                 continue;
@@ -110,6 +122,7 @@ impl Work {
                 let _ = std::fs::remove_file(path);
             }
             let help = match (keep, can_continue) {
+                _ if *is_output => "is complete, and only needs its name",
                 (true, true) => "is kept, and the same command continues it",
                 (true, false) => "is kept, but cannot be continued",
                 (false, true) => "was removed (with --resume it is kept and continued)",
@@ -131,12 +144,11 @@ impl Work {
 #[cfg(unix)]
 fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    // A write beyond a limit of the size of files is an error then, and does not end the program.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let mut wanted = vec![SIGINT, SIGTERM, SIGHUP];
     wanted.retain(|&signal| !is_ignored(signal));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    std::thread::spawn(move || {
+    // Without this thread, signals have no effect while work is done.
+    let watches = move || {
         if let Some(signal) = signals.forever().next() {
             let work = work();
             let left = work.end();
@@ -149,7 +161,8 @@ fn watch() {
             // renamed.
             std::process::exit(128 + signal);
         }
-    });
+    };
+    let _ = std::thread::Builder::new().spawn(watches);
 }
 
 /// Whether the program ignores a signal.

@@ -1,5 +1,5 @@
-//! Work on the threads of the current rayon pool, if there are at least two pieces of work and the caller allows it. rayon
-//! gets trait objects, because its code is compiled again for every type of closure.
+//! Work on the threads of the current rayon pool, if there are at least two pieces of work and the caller allows it.
+//! Where several closures would be given to rayon, it gets trait objects: its code is compiled again for every closure.
 
 use rayon::prelude::*;
 

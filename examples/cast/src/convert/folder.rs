@@ -37,7 +37,7 @@ impl Request {
     pub fn add_index(&mut self, path: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let index = Index::read(path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if args.copies_others() && is_first(args) {
+        if args.copies_others(is_same_folder(folder, output)) && is_first(args) {
             self.copy_beside(&index, folder, output, args)?;
         }
         self.add_model(index, folder, output, args)
@@ -84,7 +84,7 @@ impl Request {
             match format {
                 _ if !is_first(args) => self.elsewhere.extend(format),
                 Some(format) => self.pairs.push(into_folder(&file, format, output, args)),
-                None if args.copies_others() => self.add_copy(file, output),
+                None if args.copies_others(is_same_folder(folder, output)) => self.add_copy(file, output),
                 None => {}
             }
         }

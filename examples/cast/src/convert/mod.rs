@@ -45,8 +45,8 @@ use wgpu_cast::{CastOptions, ElementType};
 use wgpu_cast_files::onnx::NamedTensor;
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
-use crate::atomic;
 use crate::atomic::target::{Existing, NewFolder, Permissions};
+use crate::atomic::{self, Output};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::output::{note, warning};
@@ -155,15 +155,24 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         }
         warning(format_args!("{lost} (--strict makes this an error, --stats lists all tensors)"));
     }
+    let mut indexes: Vec<_> = indexes.into_iter().zip(begun).zip(sources).collect();
+    let text = |writer: &Writer<'_>, ((index, mut output), sources): ((IndexOutput, Output), index::Shards)| {
+        let text = index.text(&tensors, writer.named(), sources.identity, args)?;
+        output.write_all(text.as_bytes()).map_err(|error| Failure::write(output.name(), error))?;
+        output.complete()
+    };
+    // In place, the old index may be wrong as soon as the first shard is replaced, so the new one is complete before.
+    if args.in_place {
+        for index in std::mem::take(&mut indexes) {
+            let index = text(&writer, index)?;
+            writer.name_last(index);
+        }
+    }
     writer.name()?;
     if let Some(path) = &args.plot {
         atomic::write(path, &[plot::draw(&tensors).as_bytes()], existing)?;
     }
-    for ((index, mut output), sources) in indexes.into_iter().zip(begun).zip(sources) {
-        let text = index.text(&tensors, writer.named(), sources.identity, args)?;
-        output.write_all(text.as_bytes()).map_err(|error| Failure::write(output.name(), error))?;
-        output.complete()?.rename()?;
-    }
+    indexes.into_iter().try_for_each(|index| text(&writer, index)?.rename())?;
     writer.close();
     new_folder.into_iter().for_each(NewFolder::keep);
     caster.close();
@@ -238,14 +247,18 @@ fn add_copies(
         let types = from.parent().and_then(|folder| types.get(folder));
         let Changes { edits, warnings } =
             types.map_or(Ok(Changes::default()), |types| config::changes(&from, types))?;
-        if types.is_some_and(|types| types.is_dequantized()) && config::is_of_scales(&from) {
-            continue;
-        }
         // A file that is copied onto itself is there already.
-        if in_place && edits.is_empty() && FilePlace::of(&from) == FilePlace::of(&to) {
+        let is_there = in_place && FilePlace::of(&from) == FilePlace::of(&to);
+        if types.is_some_and(|types| types.is_dequantized()) && config::is_of_scales(&from) {
+            if is_there {
+                told.push(format!("{}: left as it is; it does not hold for the tensors any more", from.display()));
+            }
             continue;
         }
         told.extend(warnings.iter().map(|what| format!("{}: {what}", from.display())));
+        if is_there && edits.is_empty() {
+            continue;
+        }
         if config::may_have_weights(&from) {
             told.push(format!("{}: copied as it is; tensors in it are not converted", from.display()));
         }

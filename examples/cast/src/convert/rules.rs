@@ -3,6 +3,7 @@
 use clap::{ArgGroup, Args};
 use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
+use wgpu_cast_files::SafetensorsTensor;
 
 use super::quantize::{self, Layout};
 use super::scales::plain_name;
@@ -182,9 +183,18 @@ impl Rules {
         matches!(self.wanted(name), Wanted::Mapped(_))
     }
 
-    /// Whether the user gives a type to the tensor by its name: it is an error if it cannot be cast.
-    pub fn names(&self, name: &str) -> bool {
-        matches!(self.wanted(name), Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. })
+    /// Refuses complex numbers that the user names or maps, because they cannot be cast.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn check_complex(&self, tensor: &SafetensorsTensor) -> Result<(), String> {
+        let name = &tensor.name;
+        match (tensor.element_type, self.wanted(name)) {
+            (None, Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. }) => Err(format!(
+                "{name}: complex numbers are not cast (before other rules, --map '{name}=keep' leaves them)"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What the rules say of a name.

@@ -35,8 +35,7 @@ impl Task {
         let name_of_file = pair.input.display().to_string();
         let plan = file.plan(0, &mut |tensor| {
             let (name, from) = (&tensor.name, tensor.element_type);
-            if from.is_none() && args.rules.names(name) {
-                let what = format_args!("{name}: complex numbers are not cast (--map '{name}=keep' leaves them)");
+            if let Err(what) = args.rules.check_complex(tensor) {
                 refused.get_or_insert(Failure::at(&pair.input, what));
             }
             let role = scales.role(name, from);

@@ -1,6 +1,6 @@
 //! Makes the outputs in partial files beside their places, until they may get their names.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
@@ -38,6 +38,8 @@ pub struct Writer<'a> {
     finished: Option<Finished>,
     /// Outputs that are complete and wait for their names.
     complete: Vec<Made>,
+    /// Outputs that get their names after these.
+    last: Vec<Complete>,
     /// The files from which these outputs were made.
     sources: Vec<Source>,
     /// Files that are removed before the first output gets its name.
@@ -69,8 +71,8 @@ impl<'a> Writer<'a> {
         let read_first = outputs.map(|output| bytes_of_weights(&output.plan, args));
         let bytes = sum(tasks.iter().map(Task::bytes).chain(read_first));
         let progress = Progress::of_bytes(bytes, args.print.is_silent());
-        let (complete, sources, stale, named) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
-        Self { args, caster, progress, finished, complete, sources, stale, named, resumed: 0 }
+        let (complete, last, sources, stale, named) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), HashMap::new());
+        Self { args, caster, progress, finished, complete, last, sources, stale, named, resumed: 0 }
     }
 
     /// The files that are to be made, without those that an interrupted conversion has finished.
@@ -135,28 +137,41 @@ impl<'a> Writer<'a> {
             return Err(Failure::at(&changed.path, format_args!("it changed while it was read; {what}")));
         }
         // In place, a shard that has been replaced may have had scales that the others need to be converted again.
-        let are_needed = self.args.in_place && self.complete.len() > 1;
-        if are_needed {
-            self.complete.iter_mut().try_for_each(|made| made.output.finish())?;
+        if self.args.in_place && self.complete.len() + self.last.len() > 1 {
+            return self.name_in_place();
         }
         // After old files are removed, the complete outputs may be all that is left of a model. So they are kept,
         // whatever happens.
-        if are_needed || !self.stale.is_empty() || self.complete.iter().any(|made| made.outdates.is_some()) {
+        if !self.stale.is_empty() || self.complete.iter().any(|made| made.outdates.is_some()) {
             self.complete.iter_mut().for_each(|made| made.output.keep());
         }
-        let mut left: VecDeque<_> = self.complete.drain(..).collect();
-        while let Some(made) = left.pop_front() {
-            let places = [made.output.path().to_owned(), made.output.partial().to_owned()];
-            if let Err(failure) = self.name_one(made) {
-                if are_needed {
-                    let left =
-                        left.iter().map(|made| [made.output.path().to_owned(), made.output.partial().to_owned()]);
-                    [places].into_iter().chain(left).for_each(|places| warn_of_missing_name(&places));
-                }
-                return Err(failure);
-            }
+        let complete = std::mem::take(&mut self.complete);
+        complete.into_iter().try_for_each(|made| self.name_one(made))?;
+        self.last.drain(..).try_for_each(Complete::rename)
+    }
+
+    /// As [`name`](Self::name). When the first output gets its name, all others are kept, and only need theirs.
+    fn name_in_place(&mut self) -> Result<(), Failure> {
+        let (mut complete, mut last) = (std::mem::take(&mut self.complete), std::mem::take(&mut self.last));
+        let mut outputs: Vec<_> = complete.iter_mut().map(|made| &mut made.output).chain(&mut last).collect();
+        outputs.iter_mut().try_for_each(|output| output.finish())?;
+        // If the first one cannot get its name, nothing has changed.
+        outputs.iter_mut().skip(1).for_each(|output| output.keep());
+        let place = |output: &&mut Complete| [output.path().to_owned(), output.partial().to_owned()];
+        let places: Vec<_> = outputs.iter().map(place).collect();
+        let mut complete = complete.into_iter();
+        if let Some(Err(failure)) = complete.next().map(|first| self.name_one(first)) {
+            complete.map(|made| made.output).chain(last).for_each(Complete::discard);
+            return Err(failure);
         }
-        Ok(())
+        let named = complete.try_for_each(|made| self.name_one(made));
+        let named = named.and_then(|()| last.into_iter().try_for_each(Complete::rename));
+        named.inspect_err(|_| places.iter().for_each(warn_of_missing_name))
+    }
+
+    /// Gives an output its name after all that are made from tasks.
+    pub fn name_last(&mut self, output: Complete) {
+        self.last.push(output);
     }
 
     fn name_one(&mut self, made: Made) -> Result<(), Failure> {
@@ -176,7 +191,7 @@ impl<'a> Writer<'a> {
 
     /// Removes the complete outputs that have no names yet.
     pub fn discard(&mut self) {
-        self.complete.drain(..).for_each(|made| made.output.discard());
+        self.complete.drain(..).map(|made| made.output).chain(self.last.drain(..)).for_each(Complete::discard);
     }
 
     /// Removes the progress bar. Returns the seconds since the start, and the bytes that existed from an interrupted

@@ -106,7 +106,7 @@ fn an_interrupted_run_in_place_is_told() {
     let outcome = folder.cast(line);
     let message = format!(
         "wgpu-cast: m/{first}: a.weight_scale is float, the scale of a.weight: {QUANTIZED}; if a run with --in-place was \
-         interrupted between two shards, give the files *.cast-partial the names of their shards"
+         interrupted between two shards, give the files *.cast-partial their names"
     );
     assert_eq!((outcome.status, outcome.line()), (Some(1), &*message));
 }

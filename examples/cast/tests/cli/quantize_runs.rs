@@ -1,9 +1,12 @@
 //! `convert --quantize`: parts of a model, pipes, and runs that were interrupted.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
 use crate::convert::checkpoint;
 use crate::dequantize::{made, tensors_of};
 use crate::quantize::{LAYOUTS, OPTIONS, copy, expected};
-use crate::tool::{Folder, binary};
+use crate::tool::{Folder, binary, floats};
 
 /// The configuration lists layers of the other part, too.
 #[test]
@@ -98,4 +101,40 @@ fn a_killed_conversion_is_continued() {
         assert!(outcome.line().contains(" of it were there already; "), "{}", outcome.stderr);
         assert!(folder.read(&format!("{layout}.safetensors")) == whole, "{layout}");
     }
+}
+
+/// The index cannot get its name after the shards have got theirs. The report of many tensors waits for its reader before that.
+#[test]
+fn what_only_needs_its_name_is_kept() {
+    let folder = Folder::new();
+    let (index, partial) = ("m/model.safetensors.index.json", "m/model.safetensors.index.json.cast-partial");
+    let names: Vec<_> = (0..1000).map(|number| format!("a.{number}.weight")).collect();
+    let ones = floats(&[1.0; 4]);
+    let weights: Vec<_> = names.iter().map(|name| (name.as_str(), "F32", &[2, 2][..], &ones[..])).collect();
+    folder.write("m/a.safetensors", checkpoint(&weights));
+    folder.write("m/b.safetensors", checkpoint(&[("b.weight", "F32", &[2, 2], &ones)]));
+    let shards = names.iter().map(|name| format!("{name:?}: \"a.safetensors\""));
+    let shards: Vec<_> = shards.chain([r#""b.weight": "b.safetensors""#.to_owned()]).collect();
+    folder.write(index, format!(r#"{{"weight_map": {{{}}}}}"#, shards.join(",")));
+    let mut child = Command::new(binary())
+        .args("convert m m --quantize tensor --in-place --json".split(' '))
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut report = BufReader::new(child.stdout.take().expect("a pipe"));
+    report.read_line(&mut String::new()).expect("a line of the report");
+    std::fs::remove_file(folder.path().join(index)).expect("a file");
+    folder.write(&format!("{index}/full"), "");
+    report.read_to_end(&mut Vec::new()).expect("the rest of the report");
+    let ended = child.wait_with_output().expect("the binary ends");
+    let told = String::from_utf8(ended.stderr).expect("UTF-8");
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    let expected = format!("warning: {index}: its new content is complete, in {partial}, which only needs this name\n");
+    assert!(told.starts_with(&expected), "{told}");
+    std::fs::remove_dir_all(folder.path().join(index)).expect("a folder");
+    std::fs::rename(folder.path().join(partial), folder.path().join(index)).expect("a file");
+    assert_eq!(folder.cast(&format!("info {index}")).status, Some(0));
+    assert_eq!(folder.cast("convert m out --dequantize").status, Some(0));
 }

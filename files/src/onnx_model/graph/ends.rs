@@ -89,7 +89,10 @@ impl Converter<'_, '_> {
                 if is_old && io != self.rules.from {
                     self.edits.tensors.insert(tensor_id, TensorEdit { name: None, to: Some(io) });
                     self.types.insert(io);
-                } else if is_old && self.rules.keep_io_types {
+                } else if is_old
+                    && self.rules.keep_io_types
+                    && weights::target(self.structure, tensor_id, self.rule)?.is_some()
+                {
                     self.defaults.first.get_or_insert(name);
                     self.defaults.count += 1;
                 }

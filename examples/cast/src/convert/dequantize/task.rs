@@ -115,6 +115,7 @@ fn plan_tensor(
             Ok(Some(vec![entry]))
         }
         Fate::Ordinary(role) => {
+            rules.args.rules.check_complex(tensor).map_err(Failure::Work)?;
             let is_scale = role.as_ref().is_some_and(ScaleRole::is_scale);
             // Codes that the rules keep are not cast.
             let is_codes = matches!(role, Some(ScaleRole::ScaledBy(_)));

@@ -28,7 +28,7 @@ const ALREADY: &str = "the model is quantized already (--dequantize multiplies c
 
 /// What such a model may be if it is converted onto itself.
 const INTERRUPTED: &str = "; if a run with --in-place was interrupted between two shards, give the files \
-                           *.cast-partial the names of their shards";
+                           *.cast-partial their names";
 
 impl Task {
     /// Plans a safetensors file. The output has the scales of its weights.
@@ -103,6 +103,7 @@ fn mapped(
     args: &ConvertArgs,
     report: &mut TensorReport,
 ) -> Result<Option<Vec<SafetensorsEntry>>, Failure> {
+    args.rules.check_complex(tensor).map_err(Failure::Work)?;
     let from = tensor.element_type;
     report.to = from.and_then(|from| args.target(&tensor.name, from));
     let Some((from, to)) = from.zip(report.to) else { return Ok(None) };
