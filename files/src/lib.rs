@@ -22,7 +22,8 @@
 //!
 //! No value depends on another, with one exception: [`block_scales`] computes the scales of weights that are quantized, before
 //! the output is made. Codes that have scales are multiplied by them where a plan says so ([`ScaledCast`]). A tensor that stays
-//! in its type is not cast: its codes are copied, perhaps into another order or layout. [`LossCounts`](wgpu_cast::LossCounts) counts the values that the destination type could not hold.
+//! in its type is not cast: its codes are copied, perhaps into another order or layout. [`LossCounts`](wgpu_cast::LossCounts)
+//! counts the values that the destination type could not hold.
 //!
 //! # Models
 //! ```

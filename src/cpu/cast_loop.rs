@@ -92,9 +92,9 @@ const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
     [steps * T::READ, steps * T::WRITTEN]
 }
 
-/// Lanes and a step are a loop that repeats the step in these lanes. This is a tuple and no struct because of the time that it takes to
-/// compile: rustc puts the loops of a tuple together with the module of its first type. So the instruction sets are
-/// compiled at the same time, on several cores.
+/// Lanes and a step are a loop that repeats the step in these lanes. This is a tuple and no struct because of the time
+/// that it takes to compile: rustc puts the loops of a tuple together with the module of its first type. So the
+/// instruction sets are compiled at the same time, on several cores.
 impl<L: Lanes, T: Step<L>> CastLoop for (L, T) {
     fn info(&self) -> LoopInfo {
         let step = (!T::IS_ONE_ELEMENT).then_some([T::READ, T::WRITTEN]);
@@ -273,8 +273,8 @@ pub(crate) const SEVERAL_LINES: usize = 2;
 /// is computed.
 pub(crate) const FROM_16_BITS: usize = 3;
 
-/// The step of a function of one element. The compiler vectorises its loop. `STREAM` is one of the four constants here, and says whether
-/// there is a loop with non-temporal stores.
+/// The step of a function of one element. The compiler vectorises its loop. `STREAM` is one of the four constants here, and
+/// says whether there is a loop with non-temporal stores.
 #[derive(Clone, Copy)]
 pub(crate) struct Map<S, D, F, const STREAM: usize>(F, PhantomData<(S, D)>);
 

@@ -276,8 +276,8 @@ enum Device {
 }
 
 impl ConvertArgs {
-    /// Whether the files beside the tensors of a folder become outputs, too. If the folder is converted onto itself they do
-    /// if scales come or go: the configuration that stays would be wrong.
+    /// Whether the files beside the tensors of a folder become outputs, too. Where scales come or go, they always do if the
+    /// folder is converted onto itself: its configuration would be wrong otherwise.
     pub fn copies_others(&self, onto_itself: bool) -> bool {
         self.copy_others || onto_itself && (self.rules.dequantize || self.rules.quantize.is_some())
     }

@@ -1,4 +1,4 @@
-//! The files of a model's outputs: all of them, or none that is new.
+//! The files of a model's outputs. If one of them cannot be written, no new one stays.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -146,9 +146,9 @@ fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut wanted = vec![SIGINT, SIGTERM, SIGHUP];
     wanted.retain(|&signal| !is_ignored(signal));
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    // Without this thread, signals have no effect while work is done.
+    let (give, take) = std::sync::mpsc::sync_channel::<signal_hook::iterator::Signals>(1);
     let watches = move || {
+        let Ok(mut signals) = take.recv() else { return };
         if let Some(signal) = signals.forever().next() {
             let work = work();
             let left = work.end();
@@ -162,7 +162,10 @@ fn watch() {
             std::process::exit(128 + signal);
         }
     };
-    let _ = std::thread::Builder::new().spawn(watches);
+    // Without this thread, signals end the program at once. With their handlers and no thread, they would have no effect.
+    if std::thread::Builder::new().spawn(watches).is_ok() {
+        let _ = signal_hook::iterator::Signals::new(wanted).map(|signals| give.send(signals));
+    }
 }
 
 /// Whether the program ignores a signal.

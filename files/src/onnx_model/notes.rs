@@ -39,7 +39,8 @@ pub enum ModelNote {
         /// The number of sparse initializers and constants.
         count: usize,
     },
-    /// Initializers that are the default values of graph inputs are not converted, because callers may give others.
+    /// Initializers that are the default values of graph inputs are not converted, because callers may give others. In a
+    /// converted graph they have the types of the inputs.
     DefaultsLeft {
         /// The name of the first one.
         first: String,

@@ -47,12 +47,14 @@ const MOST_OPEN: usize = 64;
 static COMPLETE: AtomicUsize = AtomicUsize::new(0);
 
 /// An output that is complete but does not have its name yet. Until [`Complete::finish`], its journal is still there, so
-/// a later run can continue it and has nothing left to make. The partial file stays locked until it has its name, unless too many are open.
+/// a later run can continue it and has nothing left to make. The partial file stays locked until it has its name, unless
+/// too many are open.
 pub struct Complete {
     place: Place,
     file: Option<File>,
     written: Written,
     bytes: u64,
+    /// Whether the partial file has no journal any more.
     is_finished: bool,
 }
 
@@ -124,6 +126,7 @@ impl Complete {
         stored.map_err(|error| Failure::write(&place.name, format_args!("the folder cannot be stored: {error}")))
     }
 
+    /// The partial file, stored without its journal.
     fn cut(&mut self) -> Result<File, Failure> {
         let place = &mut self.place;
         let file = match self.file.take() {

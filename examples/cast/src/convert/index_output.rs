@@ -56,8 +56,8 @@ impl IndexOutput {
     }
 
     /// The indexes in the folder of the outputs that become wrong when the shards are replaced: those of the whole
-    /// model and of its parts. In place, the index of a whole model is replaced last, by one that is complete before the first shard is
-    /// replaced.
+    /// model and of its parts. In place, the index of a whole model is replaced last, by one that is complete before the
+    /// first shard is replaced.
     pub fn stale(&self) -> Vec<PathBuf> {
         let (own, is_in_place) = (self.path(), self.is_in_place());
         let is_stale = |path: &PathBuf| {

@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
-use wgpu_cast_files::SafetensorsTensor;
+use wgpu_cast_files::{SafetensorsFile, SafetensorsTensor};
 
 use super::quantize::{self, Layout};
 use super::scales::plain_name;
@@ -186,15 +186,14 @@ impl Rules {
     /// Refuses complex numbers that the user names or maps, because they cannot be cast.
     ///
     /// # Errors
-    /// The reason.
-    pub fn check_complex(&self, tensor: &SafetensorsTensor) -> Result<(), String> {
-        let name = &tensor.name;
-        match (tensor.element_type, self.wanted(name)) {
-            (None, Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. }) => Err(format!(
-                "{name}: complex numbers are not cast (before other rules, --map '{name}=keep' leaves them)"
-            )),
-            _ => Ok(()),
-        }
+    /// The first such tensor, and the reason.
+    pub fn check_complex(&self, file: &SafetensorsFile) -> Result<(), String> {
+        let is_meant =
+            |name: &str| matches!(self.wanted(name), Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. });
+        let mut complex = file.tensors().iter().filter(|tensor| tensor.element_type.is_none());
+        complex.find(|tensor| is_meant(&tensor.name)).map_or(Ok(()), |SafetensorsTensor { name, .. }| {
+            Err(format!("{name}: complex numbers are not cast (before other rules, --map '{name}=keep' leaves them)"))
+        })
     }
 
     /// What the rules say of a name.

@@ -29,15 +29,13 @@ impl Task {
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);
         let file = SafetensorsFile::read(&input).map_err(fail)?;
+        args.rules.check_complex(&file).map_err(|what| Failure::at(&pair.input, what))?;
         let scales = models.scales(&pair.input, &file);
         let mut refused = None;
         let mut tensors = Vec::new();
         let name_of_file = pair.input.display().to_string();
         let plan = file.plan(0, &mut |tensor| {
             let (name, from) = (&tensor.name, tensor.element_type);
-            if let Err(what) = args.rules.check_complex(tensor) {
-                refused.get_or_insert(Failure::at(&pair.input, what));
-            }
             let role = scales.role(name, from);
             let is_scale = role.as_ref().is_some_and(ScaleRole::is_scale);
             let to = from.filter(|_| !is_scale || args.rules.maps(name)).and_then(|from| args.target(name, from));

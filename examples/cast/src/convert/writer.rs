@@ -150,21 +150,23 @@ impl<'a> Writer<'a> {
         self.last.drain(..).try_for_each(Complete::rename)
     }
 
-    /// As [`name`](Self::name). When the first output gets its name, all others are kept, and only need theirs.
+    /// As [`name`](Self::name). When the first output has its name, all others are kept, and only need theirs.
     fn name_in_place(&mut self) -> Result<(), Failure> {
         let (mut complete, mut last) = (std::mem::take(&mut self.complete), std::mem::take(&mut self.last));
+        // If no file is removed before, and the first output cannot get its name, nothing has changed.
+        let removes = !self.stale.is_empty() || complete.first().is_some_and(|made| made.outdates.is_some());
         let mut outputs: Vec<_> = complete.iter_mut().map(|made| &mut made.output).chain(&mut last).collect();
         outputs.iter_mut().try_for_each(|output| output.finish())?;
-        // If the first one cannot get its name, nothing has changed.
-        outputs.iter_mut().skip(1).for_each(|output| output.keep());
+        outputs.iter_mut().skip(usize::from(!removes)).for_each(|output| output.keep());
         let place = |output: &&mut Complete| [output.path().to_owned(), output.partial().to_owned()];
         let places: Vec<_> = outputs.iter().map(place).collect();
         let mut complete = complete.into_iter();
-        if let Some(Err(failure)) = complete.next().map(|first| self.name_one(first)) {
+        let first = complete.next().map_or(Ok(()), |first| self.name_one(first));
+        if first.is_err() && !removes {
             complete.map(|made| made.output).chain(last).for_each(Complete::discard);
-            return Err(failure);
+            return first;
         }
-        let named = complete.try_for_each(|made| self.name_one(made));
+        let named = first.and_then(|()| complete.try_for_each(|made| self.name_one(made)));
         let named = named.and_then(|()| last.into_iter().try_for_each(Complete::rename));
         named.inspect_err(|_| places.iter().for_each(warn_of_missing_name))
     }
@@ -419,7 +421,7 @@ fn failure(error: FileError, from: &str, to: &Path) -> Failure {
     Failure::at(path, error)
 }
 
-/// Tells how to complete a conversion in place, which cannot be made again.
+/// Tells how to complete a conversion in place, which may not be possible to make again.
 fn warn_of_missing_name([path, partial]: &[PathBuf; 2]) {
     if partial.exists() {
         let (path, partial) = (path.display(), partial.display());

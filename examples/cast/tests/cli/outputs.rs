@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::convert::checkpoint;
-use crate::tool::{Folder, binary, floats, model_with_data, npy};
+use crate::tool::{Folder, binary, floats, model_with_data, model_with_data_of, npy};
 
 fn array(folder: &Folder, name: &str) {
     folder.write(name, npy("<f4", false, "(2,)", &floats(&[1.0, 2.0])));
@@ -362,7 +362,12 @@ fn a_record_that_has_no_end_is_refused() {
 fn a_rule_for_complex_numbers_is_an_error() {
     let folder = Folder::new();
     folder.write("a.safetensors", checkpoint(&[("a", "F32", &[1], &[0; 4]), ("c", "C64", &[1], &[0; 8])]));
-    for rule in ["--map c=float16", "--only c --to float16"] {
+    for rule in [
+        "--map c=float16",
+        "--only c --to float16",
+        "--dequantize --map c=float16",
+        "--quantize tensor --map c=float16",
+    ] {
         let outcome = folder.cast(&format!("convert a.safetensors out.safetensors {rule}"));
         let expected = "wgpu-cast: a.safetensors: c: complex numbers are not cast (before other rules, --map 'c=keep' leaves them)";
         assert_eq!((outcome.status, outcome.line()), (Some(1), expected), "{rule}");
@@ -370,4 +375,32 @@ fn a_rule_for_complex_numbers_is_an_error() {
     for rule in ["--to float16", "--map c=keep --only * --to float16"] {
         folder.convert(&format!("a.safetensors out.safetensors {rule}"));
     }
+}
+
+/// The old model is removed before its new data gets its name, which here is that of a folder. The report of a tensor with a
+/// long name waits for its reader before that.
+#[test]
+fn a_model_whose_data_gets_no_name_is_kept() {
+    let folder = Folder::new();
+    folder.write("m.onnx", model_with_data_of(&"w".repeat(200_000), "m.data"));
+    folder.write("m.data", floats(&[1.0, 2.0, 3.0, 4.0]));
+    let mut child = start(&folder, "convert m.onnx m.onnx --to float16 --in-place --json");
+    let mut report = child.stdout.take().expect("a pipe");
+    report.read_exact(&mut [0]).expect("the beginning of the report");
+    folder.write("m.onnx.data/full", "");
+    report.read_to_end(&mut Vec::new()).expect("the rest of the report");
+    let ended = child.wait_with_output().expect("the binary ends");
+    assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
+    for (name, partial) in ["m.onnx.data", "m.onnx"].map(|name| (name, format!("{name}.cast-partial"))) {
+        let expected =
+            format!("warning: {name}: its new content is complete, in {partial}, which only needs this name");
+        assert!(stderr(&ended).lines().any(|line| line == expected), "{}", stderr(&ended));
+    }
+    fs::remove_dir_all(folder.path().join("m.onnx.data")).expect("a folder");
+    for name in ["m.onnx.data", "m.onnx"] {
+        let path = folder.path().join(name);
+        fs::rename(path.with_file_name(format!("{name}.cast-partial")), path).expect("a file");
+    }
+    assert_eq!(folder.read("m.onnx.data")[..8], [0, 0x3c, 0, 0x40, 0, 0x42, 0, 0x44]);
+    assert_eq!(folder.cast("info m.onnx").status, Some(0));
 }

@@ -186,8 +186,13 @@ pub fn floats(values: &[f32]) -> Vec<u8> {
 
 /// An ONNX model whose only tensor, four values of FLOAT, is in a file of external data.
 pub fn model_with_data(location: &str) -> Vec<u8> {
+    model_with_data_of("w", location)
+}
+
+/// The same with another name of its initializer.
+pub fn model_with_data_of(name: &str, location: &str) -> Vec<u8> {
     let entry = |key: &str, value: &str| field(13, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat());
-    let tensor = [vec![8, 4, 16, 1], field(8, b"w"), entry("location", location), vec![14 << 3, 1]].concat();
+    let tensor = [vec![8, 4, 16, 1], field(8, name.as_bytes()), entry("location", location), vec![14 << 3, 1]].concat();
     let graph = [field(2, b"g"), field(5, &tensor)].concat();
     [vec![8, 8], field(8, &[16, 25]), field(7, &graph)].concat()
 }

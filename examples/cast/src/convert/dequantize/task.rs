@@ -46,6 +46,7 @@ impl Task {
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);
         let file = SafetensorsFile::read(&input).map_err(fail)?;
+        args.rules.check_complex(&file).map_err(|what| Failure::at(&pair.input, what))?;
         let (scales, located) = (models.scales(&pair.input, &file), models.located(&pair.input, &file));
         let config = models.config(&pair.input)?;
         let rules = Rules { args, scales: &scales, keeps_codes: keeps_codes(&scales, &located, args) };
@@ -115,7 +116,6 @@ fn plan_tensor(
             Ok(Some(vec![entry]))
         }
         Fate::Ordinary(role) => {
-            rules.args.rules.check_complex(tensor).map_err(Failure::Work)?;
             let is_scale = role.as_ref().is_some_and(ScaleRole::is_scale);
             // Codes that the rules keep are not cast.
             let is_codes = matches!(role, Some(ScaleRole::ScaledBy(_)));

@@ -40,6 +40,7 @@ impl Task {
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);
         let file = SafetensorsFile::read(&input).map_err(fail)?;
+        args.rules.check_complex(&file).map_err(|what| Failure::at(&pair.input, what))?;
         let (scales, located) = (models.scales(&pair.input, &file), models.located(&pair.input, &file));
         let config = models.config(&pair.input)?;
         check_plain(&file, &scales, config.as_ref().as_ref().map(|config| config.told.as_str()))
@@ -103,7 +104,6 @@ fn mapped(
     args: &ConvertArgs,
     report: &mut TensorReport,
 ) -> Result<Option<Vec<SafetensorsEntry>>, Failure> {
-    args.rules.check_complex(tensor).map_err(Failure::Work)?;
     let from = tensor.element_type;
     report.to = from.and_then(|from| args.target(&tensor.name, from));
     let Some((from, to)) = from.zip(report.to) else { return Ok(None) };
