@@ -103,3 +103,24 @@ fn large_work_uses_the_pool_unless_it_is_on_this_thread() {
         }
     }
 }
+
+/// Where the system refuses threads, the calling thread does all the work. Stacks that are nearly as large as all addresses fit into no
+/// memory.
+#[test]
+fn large_work_needs_no_other_thread() {
+    const CHILD: &str = "WGPU_CAST_TEST_REFUSED";
+    if std::env::var_os(CHILD).is_some() {
+        assert!(std::thread::Builder::new().spawn(|| ()).is_err(), "a thread was started");
+        for (_, work, _, large) in WORK {
+            work(large);
+            work(large);
+        }
+        return;
+    }
+    let name = "threads::large_work_needs_no_other_thread";
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    // With one thread for tests, they run on the main thread.
+    let child = child.args([name, "--exact", "--test-threads=1"]).env(CHILD, "1");
+    let child = child.env("RUST_MIN_STACK", (usize::MAX - (1 << 24)).to_string()).output().unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+}
