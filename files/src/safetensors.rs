@@ -121,7 +121,7 @@ impl SafetensorsFile {
         }
         let infos = header.tensors();
         if entries(&text) != [infos.len(), header.metadata().as_ref().map_or(0, HashMap::len)] {
-            return Err(SafetensorsFault::SameName.into());
+            return Err(SafetensorsFault::SameName { name: repeated(&text) }.into());
         }
         let mut tensors: Vec<_> =
             infos.into_iter().map(|(name, info)| SafetensorsTensor::new(name, info, data)).collect();
@@ -239,8 +239,27 @@ fn bytes_of(parts: &[Part]) -> Option<u64> {
 /// The number of tensors and of texts in `__metadata__` that a valid header lists. The parser keeps only the last of
 /// equal names. If it found fewer, a name is given twice.
 fn entries(header: &[u8]) -> [usize; 2] {
-    let (mut depth, mut in_metadata) = (0, false);
-    let (mut tensors, mut strings) = (0, 0);
+    let (mut tensors, mut texts) = (0, 0);
+    for_each_name(header, |is_tensor, _| *(if is_tensor { &mut tensors } else { &mut texts }) += 1);
+    [tensors, texts]
+}
+
+/// The first name that a valid header gives twice.
+fn repeated(header: &[u8]) -> String {
+    let (mut names, mut found) = (HashSet::new(), None);
+    for_each_name(header, |is_tensor, quoted| {
+        let name = serde_json::from_slice::<String>(quoted).unwrap_or_default();
+        if found.is_none() && !names.insert((is_tensor, name.clone())) {
+            found = Some(name);
+        }
+    });
+    found.unwrap_or_default()
+}
+
+/// Calls `each` for every name in a valid header, as it stands there with its quotation marks, and with whether it is that
+/// of a tensor or of a text in `__metadata__`.
+fn for_each_name(header: &[u8], mut each: impl FnMut(bool, &[u8])) {
+    let (mut depth, mut in_metadata, mut is_value) = (0, false, false);
     let mut at = 0;
     while let Some(&byte) = header.get(at) {
         let start = at;
@@ -257,15 +276,19 @@ fn entries(header: &[u8]) -> [usize; 2] {
                 if depth == 1 {
                     let name = serde_json::from_slice::<String>(&header[start..at]);
                     in_metadata = name.is_ok_and(|name| name == "__metadata__");
-                    tensors += usize::from(!in_metadata);
+                    if !in_metadata {
+                        each(true, &header[start..at]);
+                    }
                 } else if in_metadata {
-                    strings += 1;
+                    if !is_value {
+                        each(false, &header[start..at]);
+                    }
+                    is_value = !is_value;
                 }
             }
             _ => {}
         }
     }
-    [tensors, strings / 2]
 }
 
 /// The text of an error that may quote the header, which is untrusted: cut, and without control characters.

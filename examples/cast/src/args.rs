@@ -279,7 +279,12 @@ impl ConvertArgs {
     /// Whether the files beside the tensors of a folder become outputs, too. Where scales come or go, they always do if the
     /// folder is converted onto itself: its configuration would be wrong otherwise.
     pub fn copies_others(&self, onto_itself: bool) -> bool {
-        self.copy_others || onto_itself && (self.rules.dequantize || self.rules.quantize.is_some())
+        self.copy_others || onto_itself && self.changes_scales()
+    }
+
+    /// Whether scales come or go.
+    pub fn changes_scales(&self) -> bool {
+        self.rules.dequantize || self.rules.quantize.is_some()
     }
 
     /// The type to which a tensor is cast, in a file of several tensors; `None` if the tensor stays as it is.

@@ -229,8 +229,8 @@ pub(crate) enum SafetensorsFault {
     Json { said: String },
     #[error("its tensors take {takes} bytes, but {found} follow the header")]
     DataLength { takes: u64, found: u64 },
-    #[error("a name is given twice")]
-    SameName,
+    #[error("the name {} is given twice", quoted(.name))]
+    SameName { name: String },
     #[error("{} of {element_type} do not fill whole bytes, which safetensors demands", counted(*.elements, "element"))]
     NotWhole { elements: u64, element_type: ElementType },
     #[error("the header would have {bytes} bytes; a safetensors file can have {limit}")]
@@ -248,7 +248,7 @@ impl SafetensorsFault {
             | Self::HeaderLength { .. }
             | Self::Json { .. }
             | Self::DataLength { .. }
-            | Self::SameName => FileCause::Malformed,
+            | Self::SameName { .. } => FileCause::Malformed,
             Self::NotWhole { .. } => FileCause::Unsupported,
             Self::NewHeaderLength { .. } => FileCause::TooLarge,
             Self::SameEntry | Self::EntryBytes { .. } => FileCause::Request,

@@ -181,6 +181,16 @@ fn hostile_headers() {
         assert!(matches!(error.cause(), FileCause::Malformed(_)), "{what}: {error:?}");
         assert_eq!(error.format(), Some("safetensors file"), "{what}");
     }
+    for (text, name) in [
+        (
+            r#"{"b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"\u0061":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"#,
+            "a",
+        ),
+        (r#"{"__metadata__":{"b":"1","c":"b","b":"2"},"#, "b"),
+    ] {
+        let error = SafetensorsFile::read(&of(&format!("{text}{}", &good[1..]))).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("the name \"{name}\" is given twice")), "{error}");
+    }
     assert_eq!(SafetensorsFile::read(&of(good)).unwrap().tensors().len(), 1);
     let quoted =
         format!(r#"{{"__metadata__":{{"\"":"\\","{{":"}}\""}},"\"{{":{},{}"#, &good[5..good.len() - 1], &good[1..]);

@@ -74,6 +74,23 @@ pub fn is_of_scales(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == OF_SCALES)
 }
 
+/// What is told of a file that describes other tensors than there are.
+pub const OUTDATED: &str = "left as it is; it does not hold for the tensors any more";
+
+/// Warnings of the files in a folder that do not hold for its tensors after the conversion of its files alone.
+pub fn outdated(folder: &Path, types: &FolderTypes) -> Vec<String> {
+    let mut told = Vec::new();
+    let path = folder.join(OF_MODEL);
+    if changes(&path, types).is_ok_and(|changes| !changes.edits.is_empty()) {
+        told.push(format!("{}: {OUTDATED} (a conversion of the whole folder changes it)", path.display()));
+    }
+    let path = folder.join(OF_SCALES);
+    if types.is_dequantized() && path.exists() {
+        told.push(format!("{}: {OUTDATED}", path.display()));
+    }
+    told
+}
+
 /// The changes in a file that is copied, if it is the configuration of a model whose tensors are cast.
 ///
 /// # Errors

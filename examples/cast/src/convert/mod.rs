@@ -93,7 +93,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let types = types_by_folder(&tasks, indexes.iter().zip(&sources), args);
     let converted = tasks.len();
-    let warnings = add_copies(copies, &types, &mut tasks, args.in_place)?;
+    let warnings = add_copies(copies, &types, &mut tasks, args)?;
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
     let list = folder.as_deref().filter(|_| args.resume).map(|folder| Finished::path(folder, args.part));
     check_names(&tasks, &indexes, list.as_deref(), args)?;
@@ -238,20 +238,25 @@ fn add_copies(
     copies: Vec<(PathBuf, PathBuf)>,
     types: &HashMap<PathBuf, FolderTypes>,
     tasks: &mut Vec<Task>,
-    in_place: bool,
+    args: &ConvertArgs,
 ) -> Result<Vec<String>, Failure> {
     let mut told = Vec::new();
     let place = |path: &Path| path.canonicalize().unwrap_or(path.to_owned());
     let read: HashSet<_> = tasks.iter().flat_map(|task| &task.sources).map(|source| place(&source.path)).collect();
+    if args.in_place && args.changes_scales() {
+        // Files are converted without what lies beside them.
+        let alone = types.iter().filter(|(folder, _)| !copies.iter().any(|(from, _)| from.parent() == Some(folder)));
+        told.extend(alone.flat_map(|(folder, types)| config::outdated(folder, types)));
+    }
     for (from, to) in copies.into_iter().filter(|(from, _)| !read.contains(&place(from))) {
         let types = from.parent().and_then(|folder| types.get(folder));
         let Changes { edits, warnings } =
             types.map_or(Ok(Changes::default()), |types| config::changes(&from, types))?;
         // A file that is copied onto itself is there already.
-        let is_there = in_place && FilePlace::of(&from) == FilePlace::of(&to);
+        let is_there = args.in_place && FilePlace::of(&from) == FilePlace::of(&to);
         if types.is_some_and(|types| types.is_dequantized()) && config::is_of_scales(&from) {
             if is_there {
-                told.push(format!("{}: left as it is; it does not hold for the tensors any more", from.display()));
+                told.push(format!("{}: {}", from.display(), config::OUTDATED));
             }
             continue;
         }

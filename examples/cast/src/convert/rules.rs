@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
-use wgpu_cast_files::{SafetensorsFile, SafetensorsTensor};
+use wgpu_cast_files::SafetensorsFile;
 
 use super::quantize::{self, Layout};
 use super::scales::plain_name;
@@ -188,10 +188,21 @@ impl Rules {
     /// # Errors
     /// The first such tensor, and the reason.
     pub fn check_complex(&self, file: &SafetensorsFile) -> Result<(), String> {
+        self.check_complex_of(file.tensors().iter().map(|tensor| (tensor.name.as_str(), tensor.element_type)))
+    }
+
+    /// As [`Rules::check_complex`], for tensors of any file. Complex numbers have no element type.
+    ///
+    /// # Errors
+    /// The first such tensor, and the reason.
+    pub fn check_complex_of<'a>(
+        &self,
+        tensors: impl IntoIterator<Item = (&'a str, Option<ElementType>)>,
+    ) -> Result<(), String> {
         let is_meant =
             |name: &str| matches!(self.wanted(name), Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. });
-        let mut complex = file.tensors().iter().filter(|tensor| tensor.element_type.is_none());
-        complex.find(|tensor| is_meant(&tensor.name)).map_or(Ok(()), |SafetensorsTensor { name, .. }| {
+        let mut complex = tensors.into_iter().filter(|(_, element_type)| element_type.is_none());
+        complex.find(|(name, _)| is_meant(name)).map_or(Ok(()), |(name, _)| {
             Err(format!("{name}: complex numbers are not cast (before other rules, --map '{name}=keep' leaves them)"))
         })
     }

@@ -66,8 +66,10 @@ fn arrays_that_are_not_cast_are_copied_byte_for_byte() {
         folder.write("a.npz", archive(&all, compress));
         let outcome = folder.cast("convert a.npz out.npz --to float16");
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
-        assert!(outcome.stderr.starts_with("1 of 9 tensors cast (float -> float16), "), "{}", outcome.stderr);
+        let lines: Vec<_> = outcome.stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{}", outcome.stderr);
+        assert!(lines[0].starts_with("warning: a.npz: fields: "), "{}", outcome.stderr);
+        assert!(lines[1].starts_with("1 of 9 tensors cast (float -> float16), "), "{}", outcome.stderr);
         let found = arrays(&folder.read("out.npz"));
         assert_eq!(found[0], ("f".to_owned(), npy("<f2", false, "(2,)", &[0, 0x3c, 0, 0xc0])));
         for ((name, bytes), (expected_name, expected)) in found[1..].iter().zip(others()) {
@@ -172,6 +174,10 @@ fn floats_that_cannot_be_cast_are_copied_with_a_warning() {
     let all = [
         ("wide", npy("<f16", false, "(1,)", &[1; 16])),
         ("z", npy("<c8", false, "(1,)", &[2; 8])),
+        (
+            "fields",
+            npy_file(1, "{'descr': [('a', '<f4'), ('b', '<i2')], 'fortran_order': False, 'shape': (1,), }", &[3; 6]),
+        ),
         ("f", npy("<f4", false, "(1,)", &floats(&[1.0]))),
     ];
     folder.write("a.npz", archive(&all, false));
@@ -179,13 +185,16 @@ fn floats_that_cannot_be_cast_are_copied_with_a_warning() {
     let expected =
         "warning: a.npz: wide: dtype '<f16' is not supported: a float that ONNX does not have; the array is copied as it is
 warning: a.npz: z: dtype '<c8' is not supported: complex numbers; the array is copied as it is
+warning: a.npz: fields: dtype '[('a', '<f4'), ('b', '<i2')]' is not supported: it has several fields; the array is copied as it is
 ";
     assert_eq!((outcome.status, &outcome.stderr[..]), (Some(0), expected));
     assert_eq!(
-        arrays(&folder.read("out.npz"))[..2],
-        all[..2].iter().map(|(n, b)| (n.to_string(), b.clone())).collect::<Vec<_>>()
+        arrays(&folder.read("out.npz"))[..3],
+        all[..3].iter().map(|(n, b)| (n.to_string(), b.clone())).collect::<Vec<_>>()
     );
-    for rest in ["--only f", "--except w* --except z*", "--map wide=keep --map z=keep"] {
+    for rest in
+        ["--only f", "--except w* --except z* --except fields", "--map wide=keep --map z=keep --map fields=keep"]
+    {
         let outcome = folder.cast(&format!("convert a.npz out.npz --to float16 --quiet {rest}"));
         assert_eq!((outcome.status, &outcome.stderr[..]), (Some(0), ""), "{rest}");
     }

@@ -169,3 +169,28 @@ fn in_place_the_configuration_is_changed_as_well() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(json(&folder, "m/config.json").get("quantization_config").is_some());
 }
+
+/// A file that is converted in place, without its folder, leaves a configuration that tells of other scales.
+#[test]
+fn in_place_a_file_tells_of_the_configuration_beside_it() {
+    let folder = Folder::new();
+    let tensors: [(&str, &str, &[u64], &[u8]); 2] =
+        [("a.weight", "F8_E4M3", &[2, 2], &[0x38; 4]), ("a.weight_scale", "F32", &[1], &floats(&[2.0]))];
+    folder.write("m/model.safetensors", checkpoint(&tensors));
+    let warning = |name: &str| format!("warning: m/{name}: left as it is; it does not hold for the tensors any more");
+    let of_config = warning("config.json") + " (a conversion of the whole folder changes it)";
+    for (config, quantized) in [(r#"{"quantization_config":{"quant_method":"fp8"}}"#, true), ("{}", false)] {
+        folder.write("m/config.json", config);
+        folder.write("m/model.safetensors", checkpoint(&tensors));
+        let outcome = folder.cast("convert m/model.safetensors m/model.safetensors --dequantize --in-place");
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().any(|line| line == of_config), quantized, "{}", outcome.stderr);
+        assert_eq!(folder.read("m/config.json"), config.as_bytes());
+    }
+    folder.write("m/hf_quant_config.json", "{}");
+    folder.write("m/model.safetensors", checkpoint(&tensors));
+    let outcome = folder.cast("convert m/model.safetensors m/model.safetensors --dequantize --in-place");
+    assert_eq!(outcome.stderr.lines().next(), Some(&warning("hf_quant_config.json")[..]));
+    let outcome = folder.cast("convert m/model.safetensors m/model.safetensors --quantize tensor --in-place");
+    assert_eq!(outcome.stderr.lines().next(), Some(&of_config[..]));
+}

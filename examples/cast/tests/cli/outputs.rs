@@ -6,6 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use support::models::field;
+
 use crate::convert::checkpoint;
 use crate::tool::{Folder, binary, floats, model_with_data, model_with_data_of, npy};
 
@@ -374,6 +376,14 @@ fn a_rule_for_complex_numbers_is_an_error() {
     }
     for rule in ["--to float16", "--map c=keep --only * --to float16"] {
         folder.convert(&format!("a.safetensors out.safetensors {rule}"));
+    }
+    let complex = [vec![8, 1, 16, 14], field(8, b"c"), field(9, &[0; 8])].concat();
+    folder.write("m.onnx", [vec![8, 8], field(8, &[16, 25]), field(7, &field(5, &complex))].concat());
+    for rule in ["--map c=float16", "--only c --to float16"] {
+        let outcome = folder.cast(&format!("convert m.onnx out.onnx {rule}"));
+        let expected =
+            "wgpu-cast: m.onnx: c: complex numbers are not cast (before other rules, --map 'c=keep' leaves them)";
+        assert_eq!((outcome.status, outcome.line()), (Some(1), expected), "{rule}");
     }
 }
 

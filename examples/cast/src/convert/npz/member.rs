@@ -120,9 +120,11 @@ impl Array {
         }
     }
 
-    /// Warns that floats are copied which a rule would cast, but which cannot be cast.
+    /// Warns that floats are copied, also as fields, which a rule would cast, but which cannot be cast.
     pub fn warn_if_left(&self, path: &Path, name: &str, args: &ConvertArgs) {
-        let is_float = matches!(self.header.dtype.chars().nth(1), Some('f' | 'c' | 'W'));
+        // Each field has a name and a dtype between apostrophes.
+        let mut dtypes = self.header.dtype.split('\'').filter(|part| part.starts_with(['<', '>', '|']));
+        let is_float = dtypes.any(|dtype| matches!(dtype.chars().nth(1), Some('f' | 'c' | 'W')));
         let is_meant = self.from.is_none() && matches!(args.rules.wanted(name), Wanted::Listed { .. });
         if let (Elements::Other(error), true, true) = (&self.elements, is_float, is_meant) {
             warning(Failure::at(path, format_args!("{name}: {}; the array is copied as it is", error.cause())));
