@@ -22,7 +22,7 @@
 //! | cast a view with strides | [`Caster::prepare_view`]: [`View`] |
 //! | cast many tensors in few dispatches | [`Caster::many`]: [`Many`] |
 //! | record each dispatch yourself | [`Bound::dispatches`]: [`BoundDispatch`] |
-//! | compile kernels ahead, or test a device | [`Caster::warm_up`], [`Caster::self_test`]: [`Coverage`], [`SelfTestReport`] |
+//! | compile kernels ahead, or test a device | [`Caster::warm_up`], [`Caster::warm_up_counted`], [`Caster::warm_up_many`], [`Caster::self_test`]: [`Coverage`], [`SelfTestReport`] |
 //! | make the objects of a device yourself | [`Plan`] for a [`Placement`] of two [`Position`]s: [`PlannedDispatch`], [`PlannedBinding`]; [`PlannedSlice`] checks a slice |
 //! | bound or shape dispatches | [`PlanLimits`], [`PlanTuning`] with [`CodeLookup`]; both are [`PlanSettings`] |
 //! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::ValueType`], [`wgsl::Array`], [`wgsl::Table`] |

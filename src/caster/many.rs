@@ -19,7 +19,7 @@ impl Caster {
     ///
     /// The order of the casts is not defined: none may read or write what another one writes. They may write different
     /// elements of one byte, and several may read one source. The first casts of this kind compile kernels of their
-    /// own.
+    /// own, unless [`warm_up_many`](Self::warm_up_many) did.
     ///
     /// This is the short form of [`many`](Self::many), which also takes views, counts on the device and a label.
     ///

@@ -17,6 +17,7 @@ pub use slices::{Destination, Source};
 
 use crate::gpu::device::plan_settings;
 use crate::gpu::kernels::{KernelKey, Kernels};
+use crate::kernel::ParameterSpace;
 use crate::plan::{self, Coverage, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning};
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
@@ -33,7 +34,9 @@ pub struct CasterDescriptor {
     /// long dispatches. `None` means the tuning that suits the device.
     pub tuning: Option<PlanTuning>,
     /// The application's pipeline cache, through which pipelines are compiled. It needs the device feature
-    /// `PIPELINE_CACHE`.
+    /// `PIPELINE_CACHE`, and must be one of the same device. With one of another device of the same
+    /// [`wgpu::Instance`], compiling a kernel is a [`CastFault::Kernel`](crate::CastFault::Kernel); wgpu panics at one of
+    /// another instance.
     pub pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
@@ -165,10 +168,40 @@ impl Caster {
     /// As [`prepare`](Self::prepare): the first error in the order of `specs`. The other kernels are compiled
     /// nevertheless.
     pub fn warm_up(&self, specs: &[CastSpec], coverage: Coverage) -> Result<(), Error> {
+        self.compile_all(specs, |conversion, kernels| kernels.extend(self.keys(conversion, coverage)))
+    }
+
+    /// As [`warm_up`](Self::warm_up), for casts whose number of elements is in a buffer: neither
+    /// [`bind_counted`](Prepared::bind_counted) nor [`Many::add_counted`] has to compile then. `coverage` also says where
+    /// that number lies: from [`Coverage::OneBuffer`] on, it may be in the destination's buffer. Views have no such kernels.
+    ///
+    /// # Errors
+    /// As [`warm_up`](Self::warm_up).
+    pub fn warm_up_counted(&self, specs: &[CastSpec], coverage: Coverage) -> Result<(), Error> {
+        self.compile_all(specs, |conversion, kernels| {
+            let kinds = plan::counted_kernels(conversion, coverage, &self.settings);
+            kernels.extend(kinds.map(|(kind, access)| (*conversion, kind, access, ParameterSpace::Counted)));
+        })
+    }
+
+    /// As [`warm_up`](Self::warm_up), for the dispatches that several casts of a list share
+    /// ([`bind_many`](Self::bind_many), [`many`](Self::many)). What shares none takes the kernels of `warm_up`: views, and
+    /// the only cast between two buffers.
+    ///
+    /// # Errors
+    /// As [`warm_up`](Self::warm_up).
+    pub fn warm_up_many(&self, specs: &[CastSpec], coverage: Coverage) -> Result<(), Error> {
+        self.compile_all(specs, |conversion, kernels| {
+            let kinds = plan::merged_kernels(conversion, coverage, &self.settings);
+            kernels.extend(kinds.map(|(kind, access)| (*conversion, kind, access, ParameterSpace::Table)));
+        })
+    }
+
+    /// Compiles the kernels that `add` adds for each spec.
+    fn compile_all(&self, specs: &[CastSpec], add: impl Fn(&Conversion, &mut Vec<KernelKey>)) -> Result<(), Error> {
         let mut kernels = Vec::new();
         for spec in specs {
-            let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-            kernels.extend(self.keys(&conversion, coverage));
+            add(&Conversion::new(spec.from, spec.to, &spec.options)?, &mut kernels);
         }
         self.kernels.compile_together(&kernels)
     }

@@ -48,7 +48,8 @@ impl Prepared {
         Self { caster, conversion, options, len, view, steps, sentinel, label: None }
     }
 
-    /// The number of dispatches, if both slices start at multiples of the device's offset alignment.
+    /// The number of dispatches, if the tensors lie in two buffers and are whole slices that start at multiples of the
+    /// device's offset alignment. [`Bound::dispatches`] has those of other slices.
     pub fn dispatches(&self) -> u32 {
         self.steps.len() as u32
     }

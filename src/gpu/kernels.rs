@@ -195,10 +195,14 @@ impl Kernels {
         let (from, to) = (conversion.from, conversion.to);
         let layout = &self.layouts(conversion, access, space)?.pipeline;
         let limits = self.device.limits();
-        let allowed = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
-        if allowed < Kernel::MOST_INVOCATIONS {
-            let (limit, needed) = ("max_compute_invocations_per_workgroup", Kernel::MOST_INVOCATIONS.into());
-            return Err(conversion.error(CastFault::Limit { limit, needed, allowed: allowed.into() }));
+        for (limit, allowed) in [
+            ("max_compute_invocations_per_workgroup", limits.max_compute_invocations_per_workgroup),
+            ("max_compute_workgroup_size_x", limits.max_compute_workgroup_size_x),
+        ] {
+            if allowed < Kernel::MOST_INVOCATIONS {
+                let (needed, allowed) = (Kernel::MOST_INVOCATIONS.into(), allowed.into());
+                return Err(conversion.error(CastFault::Limit { limit, needed, allowed }));
+            }
         }
         let kernel = kernel::compose(conversion, kind, access, space, self.lookup);
         let label = format!("cast {from}→{to}");

@@ -85,6 +85,11 @@ impl KernelKind {
     pub(crate) fn is_of_views(self) -> bool {
         matches!(self, Self::Strided | Self::Rows | Self::Gathered | Self::Ends | Self::Transposed)
     }
+
+    /// Whether dispatches of several casts can become one.
+    pub(crate) fn is_merged(self) -> bool {
+        matches!(self, Self::Blocks | Self::Shifted | Self::Edge)
+    }
 }
 
 /// How the two sides are bound.

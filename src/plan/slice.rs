@@ -48,12 +48,15 @@ impl PlannedSlice {
         let Position { offset, first } = self.position;
         let element_type = if side == Side::Source { conversion.from } else { conversion.to };
         let elements = first.unwrap_or(0).checked_add(len);
-        // If the size overflows, it is more than any slice has.
-        let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
-        let words = expected.next_multiple_of(4) + further;
-        let found = self.size;
+        // No slice has a size that overflows.
+        let sizes = elements.and_then(|elements| element_type.packed_bytes(elements)).and_then(|bytes| {
+            let words = bytes.checked_next_multiple_of(4)?.checked_add(further)?;
+            Some([bytes, words])
+        });
+        let ([expected, words], found) = (sizes.unwrap_or([u64::MAX; 2]), self.size);
         let invalid = |fault| conversion.error(CastFault::Slice { side: Some(side), offset, fault });
-        let fits = if first.is_some() { found >= expected } else { found == expected || found == words };
+        let fits =
+            sizes.is_some() && if first.is_some() { found >= expected } else { found == expected || found == words };
         if !fits {
             return Err(invalid(SliceFault::Length { expected, found }));
         }

@@ -135,7 +135,7 @@ pub enum Error {
         /// The text as given.
         name: String,
         /// True if the text is a valid name, but an earlier function takes the array of this name for an array of other
-        /// elements.
+        /// elements, or has the name that the function of this array would have.
         taken: bool,
     },
     /// The operator does not exist at this opset, or this crate does not know the opset.

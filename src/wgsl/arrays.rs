@@ -95,8 +95,8 @@ impl Functions {
     /// `load_{type}_{array}(index) -> code`: the code of an element of an array. The array is a name or an [`Array`].
     ///
     /// # Errors
-    /// [`Error::ElementWidth`] for strings; [`Error::WgslName`] if the array's name is not valid, or if an earlier
-    /// function under the same prefix takes it for an array of other elements.
+    /// [`Error::ElementWidth`] for strings; [`Error::WgslName`] if the array's name has characters that no name has, or if an
+    /// earlier function under the same prefix takes it for an array of other elements or has the name of this one.
     pub fn load<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
         self.check(element_type, array)?;
@@ -119,7 +119,7 @@ impl Functions {
             }
         };
         let name = self.name(&format!("load_{element_type}_{}", array.name));
-        Ok(self.write_over(array.name, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body))
+        self.write_over(array.name, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body)
     }
 
     /// `load_{type}_as_f32_{array}(index) -> f32`: the value of an element of an array; see [`load`](Self::load) and
@@ -129,10 +129,12 @@ impl Functions {
     /// As [`load`](Self::load).
     pub fn load_value<'a>(&mut self, from: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
+        self.check(from, array)?;
+        let name = self.name(&format!("load_{from}_as_{}_{}", self.values.name(), array.name));
+        self.note_function(&name, array.name)?;
         let load = self.load(from, array)?;
         let decode = self.decode(from)?;
         let body = format!("return {}({}(index));", decode.name(), load.name());
-        let name = self.name(&format!("load_{from}_as_{}_{}", self.values.name(), array.name));
         Ok(self.write(name, &[("index", Type::U32)], Some(self.values.of(1)), &body))
     }
 
@@ -184,6 +186,7 @@ impl Functions {
         let first = self.name(&format!("{values}_to_"));
         let to = encode.name().strip_prefix(&first).unwrap_or_default();
         let name = self.name(&format!("store_{to}_from_{values}_{}", array.name));
+        self.note_function(&name, array.name)?;
         Ok(self.write(name, &[("index", Type::U32), ("value", self.values.of(1))], None, &body))
     }
 
@@ -216,7 +219,7 @@ impl Functions {
         };
         let name = self.name(&format!("{verb}_{element_type}_{}", array.name));
         let arguments = [("index", Type::U32), ("code", Type::code(element_type))];
-        Ok(self.write_over(array.name, name, &arguments, None, &body))
+        self.write_over(array.name, name, &arguments, None, &body)
     }
 
     /// Checks that the array's name is valid and that its elements have codes.
@@ -237,11 +240,12 @@ impl Functions {
         arguments: &[(&str, Type)],
         result: Option<Type>,
         body: &str,
-    ) -> Function {
+    ) -> Result<Function, Error> {
+        self.note_function(&name, variable)?;
         let other = |word: &str| (word == variable && word != "ARRAY").then(|| format!("{word}_here"));
         let body = rename(body, |word| if word == "ARRAY" { Some(variable.to_owned()) } else { other(word) });
         let names: Vec<_> = arguments.iter().map(|(name, _)| other(name).unwrap_or((*name).to_owned())).collect();
         let arguments: Vec<_> = names.iter().zip(arguments).map(|(name, (_, kind))| (name.as_str(), *kind)).collect();
-        self.write(name, &arguments, result, &body)
+        Ok(self.write(name, &arguments, result, &body))
     }
 }

@@ -39,8 +39,8 @@ impl Function {
 ///
 /// Ask for the functions that the kernel needs; [`wgsl`](Self::wgsl) then gives the text. Each method returns the name
 /// and the types of a function. It may be called again: a function is not written twice. Every name in the module's
-/// scope is the prefix, an underscore and the name in the method's documentation, so functions under different prefixes
-/// never collide. The text has no entry point, no binding and no directive, and needs no language extension. Only a
+/// scope is the prefix, an underscore and the name in the method's documentation. So functions under two prefixes never
+/// collide, unless one prefix begins with the other and an underscore, as `q_a` and `q`. The text has no entry point, no binding and no directive, and needs no language extension. Only a
 /// [`Table`](super::Table) adds a variable.
 ///
 /// ```
@@ -91,6 +91,8 @@ pub struct Functions {
     list: Vec<Function>,
     /// The caller's arrays that functions use, by name.
     arrays: Vec<(String, Elements)>,
+    /// The functions of arrays, with the names of the arrays.
+    of_arrays: Vec<[String; 2]>,
 }
 
 impl Functions {
@@ -109,6 +111,7 @@ impl Functions {
             fragments: Fragments::default(),
             list: Vec::new(),
             arrays: Vec::new(),
+            of_arrays: Vec::new(),
         })
     }
 
@@ -200,6 +203,20 @@ impl Functions {
             None => self.arrays.push((name.to_owned(), elements)),
             Some((_, known)) if *known == elements => {}
             Some(_) => return Err(Error::WgslName { name: name.to_owned(), taken: true }),
+        }
+        Ok(())
+    }
+
+    /// Records that a function of this name is that of an array. The name of another array can make the same name of another
+    /// function: `load` of `as_f32_a`, and `load_value` of `a`.
+    ///
+    /// # Errors
+    /// [`Error::WgslName`] if an earlier function of another array has this name.
+    pub(super) fn note_function(&mut self, name: &str, array: &str) -> Result<(), Error> {
+        match self.of_arrays.iter().find(|[known, _]| known == name) {
+            None => self.of_arrays.push([name.to_owned(), array.to_owned()]),
+            Some([_, known]) if known == array => {}
+            Some(_) => return Err(Error::WgslName { name: array.to_owned(), taken: true }),
         }
         Ok(())
     }

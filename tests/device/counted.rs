@@ -6,8 +6,8 @@ use support::planned::noise;
 use support::{bits, cast_error, overlap_error, pairs_of_widths, slice_error, variant};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Side, Source, Tensor, View,
-    cpu,
+    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Coverage, Destination, ElementType, Side, Source,
+    Tensor, View, cpu,
 };
 
 /// Where the tensors and the count lie.
@@ -102,6 +102,47 @@ fn as_many_elements_as_the_buffer_says() {
     }
 }
 
+/// After that, binding compiles nothing, wherever tensors and count lie.
+#[test]
+fn warm_up_compiles_the_kernels_of_counts() {
+    let (device, _) = own_device();
+    let pipelines = || device.get_internal_counters().hal.compute_pipelines.read();
+    for (from, to) in pairs_of_widths().into_iter().step_by(3) {
+        let spec = CastSpec::new(from, to);
+        for (coverage, layouts) in
+            [(Coverage::Aligned, &LAYOUTS[..1]), (Coverage::Anywhere, &LAYOUTS[..2]), (Coverage::Views, &LAYOUTS[..])]
+        {
+            let caster = Caster::new(&device);
+            let before = pipelines();
+            caster.warm_up_counted(&[spec], coverage).unwrap();
+            assert!(pipelines() > before);
+            for (&layout, most) in layouts.iter().flat_map(|layout| [1, 9001].map(|most| (layout, most))) {
+                if layout == Layout::InPlace && from.bits() < to.bits() {
+                    continue;
+                }
+                let prepared = caster.prepare(&spec, most).unwrap();
+                let memory = [0, 1, 2].map(|_| buffer(&device, 1 << 18));
+                // The buffer, the first byte and the elements before the part.
+                let (source, destination, count) = match layout {
+                    Layout::Apart => ((0, 0, 0), (1, 256, 0), (2, 0)),
+                    Layout::CountInSource => ((0, 8, 3), (1, 16, 5), (0, 4)),
+                    Layout::CountInDestination => ((0, 8, 3), (1, 512, 5), (1, 0)),
+                    Layout::OneBuffer => ((0, 512, 1), (0, 1 << 17, 2), (0, 0)),
+                    Layout::InPlace => ((0, 512, 0), (0, 512, 0), (0, 0)),
+                };
+                let warm = pipelines();
+                let bound = prepared.bind_counted(
+                    Source::part(memory[source.0].slice(source.1..), source.2),
+                    Destination::part(memory[destination.0].slice(destination.1..), destination.2),
+                    memory[count.0].slice(count.1..count.1 + 4),
+                );
+                bound.unwrap();
+                assert_eq!(pipelines(), warm, "{spec:?}, {coverage:?}, {layout:?}, {most}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_count_around_units_and_dispatches() {
     use ElementType::*;
@@ -153,8 +194,9 @@ fn counts_that_no_kernel_can_read_are_refused() {
     assert_eq!(format!("{error:?}"), overlap(512..604, 512..1024));
     assert_eq!(
         error.to_string(),
-        "casting float to float16: the count at bytes 512..604 and the destination at bytes 512..1024 of one buffer \
-         overlap; the binding of a count must be apart from those of the tensors"
+        "casting float to float16: the bindings of the count at bytes 512..604 and the destination at bytes 512..1024 of one \
+         buffer overlap; a binding starts at the device's alignment, and one over both tensors has all that lies between \
+         them"
     );
     // The count is between both tensors in one buffer, where one binding covers both.
     let slices = (Source::whole(source.slice(0..1024)), Destination::whole(source.slice(3584..4096)));

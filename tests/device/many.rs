@@ -6,7 +6,8 @@ use support::random::Random;
 use support::{bits, cast_error, pairs_of_widths};
 use wgpu_cast::wgpu;
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Source, Tensor, cpu,
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Coverage, Destination, ElementType, Source,
+    Tensor, cpu,
 };
 
 /// One of many casts: for each side the buffer, the byte where the larger tensor starts, and the elements before the
@@ -104,6 +105,39 @@ fn random(
     let cases = cases.collect();
     let sizes = [second + bytes(from_bits).max(bytes(to_bits)) + 64, second + bytes(to_bits) + 64];
     (cases, sizes[..if one_buffer { 1 } else { 2 }].to_vec())
+}
+
+/// After that, and after `warm_up` for the casts that share no dispatch, binding a list compiles nothing.
+#[test]
+fn warm_up_compiles_the_kernels_of_lists() {
+    let (device, _) = own_device();
+    let pipelines = || device.get_internal_counters().hal.compute_pipelines.read();
+    for (from, to) in pairs_of_widths().into_iter().step_by(3) {
+        let spec = CastSpec::new(from, to);
+        for (coverage, first, one_buffer) in
+            [(Coverage::Aligned, 0, false), (Coverage::Anywhere, 3, false), (Coverage::OneBuffer, 3, true)]
+        {
+            let caster = Caster::new(&device);
+            let before = pipelines();
+            caster.warm_up_many(&[spec], coverage).unwrap();
+            assert!(pipelines() > before);
+            caster.warm_up(&[spec], coverage).unwrap();
+            let memory = [0, 1].map(|_| buffer(&device, 1 << 20));
+            let (source, destination) = if one_buffer { (0, 1 << 19) } else { (0, 0) };
+            for lens in [&[1, 2, 3][..], &[1003, 4001, 64], &[9001, 1]] {
+                // The slices start 64 KiB apart: at the device's alignment.
+                let casts = (0u64..).zip(lens).map(|(i, &len)| {
+                    let [source, destination] = [source + (i << 16), destination + (i << 17)];
+                    let written = if one_buffer { &memory[0] } else { &memory[1] };
+                    let source = Source::part(memory[0].slice(source..), first);
+                    (source, Destination::part(written.slice(destination..), first), len)
+                });
+                let warm = pipelines();
+                caster.bind_many(&spec, casts).unwrap();
+                assert_eq!(pipelines(), warm, "{spec:?}, {coverage:?}, {lens:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -238,6 +238,33 @@ fn names_say_what_is_converted() {
     assert_eq!(bytes(&mut functions, ElementType::INT4, ElementType::FLOAT16), 64);
 }
 
+/// The names of two arrays can make one name of two functions.
+#[test]
+fn a_function_never_stands_for_that_of_another_array() {
+    let (float, options) = (ElementType::FLOAT, CastOptions::default());
+    let taken = |result: Result<wgsl::Function, Error>, array: &str| {
+        let error = result.unwrap_err();
+        assert!(matches!(&error, Error::WgslName { name, taken: true, .. } if name == array), "{error}");
+    };
+    let mut functions = Functions::new("q").unwrap();
+    assert_eq!(functions.load(float, "as_f32_a").unwrap().name(), "q_load_float_as_f32_a");
+    let text = functions.wgsl().to_owned();
+    taken(functions.load_value(float, "a"), "a");
+    assert_eq!(functions.wgsl(), text);
+    assert_eq!(functions.load_value(float, "b").unwrap().name(), "q_load_float_as_f32_b");
+    taken(functions.load(float, "as_f32_b"), "as_f32_b");
+    functions.store(float, "from_f32_a").unwrap();
+    taken(functions.store_value(float, &options, "a"), "a");
+    functions.store_value(float, &options, "b").unwrap();
+    taken(functions.store(float, "from_f32_b"), "from_f32_b");
+    // The same functions again.
+    let text = functions.wgsl().to_owned();
+    functions.load(float, "as_f32_a").unwrap();
+    functions.load_value(float, "b").unwrap();
+    functions.store_value(float, &options, "b").unwrap();
+    assert_eq!(functions.wgsl(), text);
+}
+
 #[test]
 fn what_cannot_be_written_is_a_typed_error() {
     let strings = CastSpec::new(ElementType::STRING, ElementType::FLOAT);
@@ -297,7 +324,7 @@ fn an_array_of_other_elements_is_refused() {
     for (error, name) in errors.into_iter().zip(["words", "words", "vectors", "atomic", "atomic"]) {
         let expected = format!(
             "\"{name}\" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of \
-             other elements"
+             other elements, or has this function's name"
         );
         assert_eq!(error.unwrap_err().to_string(), expected);
     }

@@ -5,7 +5,7 @@ use crate::plan::limits::PlanSettings;
 use crate::plan::measures::{crosses_words, wide_units_suit};
 use crate::types::conversion::Conversion;
 
-/// The kernels that [`Caster::warm_up`](crate::Caster::warm_up) compiles or
+/// The kernels that [`Caster::warm_up`](crate::Caster::warm_up) and its like compile or
 /// [`Caster::self_test`](crate::Caster::self_test) tests, by the places that the tensors of later casts may have. Each
 /// variant includes the variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,9 +34,47 @@ pub(crate) fn kernels(
     coverage: Coverage,
     settings: &PlanSettings,
 ) -> impl Iterator<Item = (KernelKind, Access)> {
-    let PlanSettings { limits, tuning } = *settings;
+    let limits = settings.limits;
+    let accesses: &[Access] = match coverage {
+        Coverage::Aligned | Coverage::Anywhere => &[Access::Separate],
+        // Two ranges of one buffer can be too far apart for one binding only if buffers are larger than bindings.
+        _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
+        Coverage::OneBuffer | Coverage::Views => &[Access::Separate, Access::Shared, Access::Writable],
+    };
+    needed(conversion, coverage, settings, accesses)
+}
+
+/// The kernels that casts of any length can need whose number of elements is in a buffer. In the destination's buffer, it
+/// makes the source writable, too.
+pub(crate) fn counted_kernels(
+    conversion: &Conversion,
+    coverage: Coverage,
+    settings: &PlanSettings,
+) -> impl Iterator<Item = (KernelKind, Access)> {
+    let accesses: &[Access] = match coverage {
+        Coverage::Aligned | Coverage::Anywhere => &[Access::Separate],
+        Coverage::OneBuffer | Coverage::Views => &[Access::Separate, Access::Shared, Access::Writable],
+    };
+    needed(conversion, coverage, settings, accesses).filter(|(kind, _)| !kind.is_of_views())
+}
+
+/// The kernels that casts of a list can need which share dispatches.
+pub(crate) fn merged_kernels(
+    conversion: &Conversion,
+    coverage: Coverage,
+    settings: &PlanSettings,
+) -> impl Iterator<Item = (KernelKind, Access)> {
+    kernels(conversion, coverage, settings).filter(|(kind, _)| kind.is_merged())
+}
+
+fn needed(
+    conversion: &Conversion,
+    coverage: Coverage,
+    settings: &PlanSettings,
+    accesses: &'static [Access],
+) -> impl Iterator<Item = (KernelKind, Access)> {
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
-    let transposes = Block::new(conversion, Access::Separate, tuning.lookup).is_some();
+    let transposes = Block::new(conversion, Access::Separate, settings.tuning.lookup).is_some();
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
         (KernelKind::Together, Access::Shared) => from != to || crosses_words(to),
         (KernelKind::Together, _) => false,
@@ -44,12 +82,6 @@ pub(crate) fn kernels(
         (KernelKind::Shifted, _) => coverage.includes(Coverage::Anywhere),
         (KernelKind::Transposed, _) => transposes && coverage.includes(Coverage::Views),
         (kind, _) => !kind.is_of_views() || coverage.includes(Coverage::Views),
-    };
-    let accesses: &[Access] = match coverage {
-        Coverage::Aligned | Coverage::Anywhere => &[Access::Separate],
-        // Two ranges of one buffer can be too far apart for one binding only if buffers are larger than bindings.
-        _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
-        Coverage::OneBuffer | Coverage::Views => &[Access::Separate, Access::Shared, Access::Writable],
     };
     let kinds = KernelKind::ALL;
     accesses

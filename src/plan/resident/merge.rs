@@ -46,8 +46,7 @@ pub(crate) fn merge(
     let mut merged: Vec<Merge> = Vec::new();
     let mut open: HashMap<(usize, KernelKind, Access), Vec<usize>> = HashMap::new();
     for (buffers, ordered, dispatch) in dispatches {
-        let mergeable =
-            !ordered && matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted | KernelKind::Edge);
+        let mergeable = !ordered && dispatch.kind.is_merged();
         if !mergeable || dispatch.workgroups[1] != 1 {
             merged.push(Merge::Single(buffers, dispatch));
             continue;

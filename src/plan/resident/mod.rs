@@ -20,7 +20,7 @@ pub(crate) use super::view::Strided;
 pub(crate) use conflicts::{Use, conflict};
 pub(crate) use counted::{CountedDispatch, counted};
 pub use coverage::Coverage;
-pub(crate) use coverage::kernels;
+pub(crate) use coverage::{counted_kernels, kernels, merged_kernels};
 pub(crate) use host_pieces::{HOST_ELEMENTS, host_chunk};
 pub(crate) use merge::{Merge, Merged, merge};
 pub(crate) use places::Places;

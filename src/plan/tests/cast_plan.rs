@@ -194,8 +194,19 @@ fn slices_are_checked_in_numbers() {
     assert_eq!(text(slice(Position::whole(u64::MAX), 20), source), end("source", u64::MAX, u64::MAX));
     assert_eq!(
         text(slice(Position::part(0, u64::MAX), 64), source),
-        error(&format!("the source slice needs {} bytes to hold the cast's elements, got 64", u64::MAX - 7))
+        error(&format!("the source slice needs {} bytes to hold the cast's elements, got 64", u64::MAX))
     );
+    // Sizes around the largest number, whose words it does not hold.
+    let bytes = CastSpec::new(ElementType::FLOAT, ElementType::INT8);
+    for first in u64::MAX - 12..=u64::MAX {
+        for size in [64, u64::MAX - 7, u64::MAX] {
+            let slice = slice(Position::part(0, first), size);
+            let fault = slice.check(&bytes, destination, 5).unwrap_err();
+            assert!(matches!(fault, Error::Cast { cause: CastFault::Slice { .. }, .. }), "{first}, {size}: {fault}");
+        }
+        let further = slice(Position::whole(0), 64).check(&bytes, destination, first).unwrap_err();
+        assert!(matches!(further, Error::Cast { cause: CastFault::Slice { .. }, .. }), "{first}: {further}");
+    }
     let unusable = PlannedSlice { has_storage: false, ..whole };
     assert_eq!(text(unusable, source), error("the source buffer lacks the usage STORAGE"));
     let strings = CastSpec::new(ElementType::STRING, ElementType::INT4);

@@ -62,7 +62,8 @@ pub enum CastFault {
         limit: &'static str,
         /// The least value that the cast needs; `u64::MAX` if it does not fit in 64 bits.
         needed: u64,
-        /// The value of the limit.
+        /// The most that the cast can use: the value of the limit, or less if a part of it goes to the alignment of
+        /// bindings, or if this crate has a smaller limit of its own.
         allowed: u64,
     },
     /// A slice or its buffer is invalid.

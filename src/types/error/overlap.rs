@@ -42,7 +42,13 @@ impl fmt::Display for OverlapText<'_> {
         let [one, other] = self.ranges;
         let allowed = match (one.entry.is_some(), one.side.is_some() && other.side.is_some()) {
             (true, _) => "the casts of a list run in no order",
-            (false, false) => "the binding of a count must be apart from those of the tensors",
+            (false, false) => {
+                return write!(
+                    f,
+                    "the bindings of {one} and {other} of one buffer overlap; a binding starts at the device's alignment, \
+                     and one over both tensors has all that lies between them"
+                );
+            }
             _ if self.is_view => "source and destination of a view must be apart",
             _ => "tensors of types of the same width must start at the same bit, or be apart",
         };

@@ -143,8 +143,8 @@ fn ranges_that_overlap() {
     }
     assert_eq!(
         overlap(range(None, None, 0..260), range(None, destination, 256..300), false),
-        "casting float to int8: the count at bytes 0..260 and the destination at bytes 256..300 of one buffer overlap; \
-         the binding of a count must be apart from those of the tensors"
+        "casting float to int8: the bindings of the count at bytes 0..260 and the destination at bytes 256..300 of one buffer \
+         overlap; a binding starts at the device's alignment, and one over both tensors has all that lies between them"
     );
 }
 
@@ -232,7 +232,7 @@ fn element_types_names_and_shapes() {
     }
     assert_eq!(
         name("a_", true),
-        r#""a_" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of other elements"#
+        r#""a_" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of other elements, or has this function's name"#
     );
     assert_eq!("flaot".parse::<ElementType>().unwrap_err().to_string(), r#"unknown element type "flaot""#);
     assert_eq!(

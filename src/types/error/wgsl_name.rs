@@ -17,7 +17,9 @@ pub(crate) fn fault_of_name(name: &str) -> Option<&'static str> {
 pub(super) fn reason(name: &str, taken: bool) -> &'static str {
     match fault_of_name(name) {
         Some(fault) => fault,
-        None if taken => "an earlier function under the same prefix takes it for an array of other elements",
+        None if taken => {
+            "an earlier function under the same prefix takes it for an array of other elements, or has this function's name"
+        }
         None => "it ends with an underscore",
     }
 }
