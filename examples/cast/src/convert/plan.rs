@@ -15,7 +15,7 @@ use super::npz::{self, Entry};
 use super::onnx;
 use super::report::{self, TensorReport};
 use super::safetensors;
-use super::single::Single;
+use super::single::{self, Single};
 use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -207,6 +207,13 @@ pub fn tensors(
     }
     if format == FileFormat::Npz {
         return npz::tensors(&inputs::open(path)?, path, from);
+    }
+    if format == FileFormat::Npy
+        && from.plain().is_none()
+        && let Some((header, bytes)) = single::npy_of_no_type(path)?
+    {
+        let row = report(String::new(), header.shape, None, bytes);
+        return Ok(vec![TensorReport { dtype: Some(header.dtype), ..row }]);
     }
     let Single { tensor, .. } = Single::open(path, format, from.plain(), None)?;
     Ok(vec![report(tensor.name().to_owned(), tensor.shape(), Some(tensor.element_type()), tensor.bytes())])

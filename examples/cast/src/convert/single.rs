@@ -5,8 +5,8 @@ use std::path::Path;
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
 use wgpu_cast_files::onnx::NamedTensor;
 use wgpu_cast_files::{
-    self as files, CodeStorage, FileCause, FileError, FilePlan, NpyArray, NpyElements, NpyOrder, Part, ReadAt,
-    SourceRange, StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan,
+    self as files, CodeStorage, FileCause, FileError, FilePlan, NpyArray, NpyElements, NpyHeader, NpyOrder, Part,
+    ReadAt, SourceRange, StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan,
     raw_tensor, tensor_proto_plan, write_strings,
 };
 
@@ -191,6 +191,30 @@ pub fn made(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, String> 
         Ok(())
     });
     made.map(|()| bytes).map_err(|error| error.to_string())
+}
+
+/// The header of a `.npy` file whose dtype has no element type, or no known one, and the size of its elements in bytes. `None`
+/// for other files.
+///
+/// # Errors
+/// The file cannot be read, or is no array.
+pub fn npy_of_no_type(path: &Path) -> Result<Option<(NpyHeader, u64)>, Failure> {
+    let (input, fail) = (inputs::open(path)?, |error| Failure::at(path, told(&error)));
+    match NpyArray::read(&input, None) {
+        Err(error) if is_about_dtype(error.cause()) => {
+            let size = input.size().map_err(|error| Failure::at(path, error))?;
+            let header = NpyHeader::read(&input).map_err(fail)?;
+            let bytes = size.saturating_sub(header.data_offset);
+            Ok(Some((header, bytes)))
+        }
+        Err(error) => Err(fail(error)),
+        Ok(_) => Ok(None),
+    }
+}
+
+/// Whether an array is right except that its dtype has no element type, or no known one.
+pub fn is_about_dtype(cause: &FileCause) -> bool {
+    matches!(cause, FileCause::DtypeNotSupported { .. } | FileCause::ElementTypeNeeded { .. })
 }
 
 fn boxed(input: Input) -> Box<dyn ReadAt> {

@@ -286,6 +286,12 @@ fn info_reads_raw_codes_of_every_format() {
         let outcome = folder.cast(&format!("info {line}"));
         assert_eq!((outcome.status, outcome.text()), (Some(0), text), "{line}: {}", outcome.stderr);
     }
+    // Without a type, an array is listed as one in an archive.
+    folder.write("m/z.npy", npy("<c8", false, "(1,)", &[0; 8]));
+    folder.write("m/a.npy", npy("<V2", false, "(2,)", &[0; 4]));
+    let outcome = folder.cast("info m");
+    let text = "m/a.npy [2]: <V2, 4 bytes\nm/z.npy [1]: <c8, 8 bytes\n";
+    assert_eq!((outcome.status, outcome.text()), (Some(0), text), "{}", outcome.stderr);
 }
 
 #[test]

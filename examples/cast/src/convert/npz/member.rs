@@ -11,7 +11,7 @@ use wgpu_cast_files::{
 
 use crate::args::ConvertArgs;
 use crate::convert::rules::Wanted;
-use crate::convert::single::{made, read, told, with_option};
+use crate::convert::single::{is_about_dtype, made, read, told, with_option};
 use crate::convert::source_types::SourceTypes;
 use crate::failure::Failure;
 use crate::output::warning;
@@ -191,11 +191,6 @@ impl Array {
 /// The error of a member, without the member's name. If an option helps, the text names it.
 fn shown(error: &FileError) -> String {
     with_option(error.cause()).unwrap_or_else(|| error.cause().to_string())
-}
-
-/// Whether the array is right except that its dtype has no element type, or no known one.
-fn is_about_dtype(cause: &FileCause) -> bool {
-    matches!(cause, FileCause::DtypeNotSupported { .. } | FileCause::ElementTypeNeeded { .. })
 }
 
 /// A file in memory. It grows as long as there is memory.
