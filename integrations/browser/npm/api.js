@@ -2,21 +2,26 @@
 // writes functions and knows the types, and all that takes a GPUDevice is built on it.
 
 import * as plans from './wgpu_cast_web_plans.js';
-import { ARRAYS, codes, isDevice, options as checked, settings } from './arguments.js';
-import { castGpu } from './cast-gpu.js';
-import { Caster } from './caster.js';
+import { isDevice, options as checked, settings } from './arguments.js';
+import { ARRAYS, addressable, bytesOf, kept, suitable } from './arrays.js';
+import { castGpu, castGpuGiven, keeping } from './cast-gpu.js';
+import { Caster, settingsOf } from './caster.js';
 import { Functions } from './functions.js';
-import { elementTypes, packedBytesOf, plan, version } from './plans.js';
+import { elementTypes, packedBytesOf, plan, planGiven, version } from './plans.js';
 import { casts } from './self-test.js';
 import { typeNamed } from './types.js';
 
-/** What is loaded once, when it is first asked for. */
+/** What is loaded once, when it is first asked for. From then on it is `loaded`, for calls that need not wait. */
 function once(load) {
   let loading;
-  return () => {
-    loading ??= load();
+  const get = () => {
+    loading ??= load().then((made) => {
+      get.loaded = made;
+      return made;
+    });
     return loading;
   };
+  return get;
 }
 
 /** `hasGpu` is false where the whole module cannot reach a GPU. */
@@ -51,10 +56,15 @@ export function api(load, { hasGpu = true } = {}) {
   }
 
   async function cast(source, from, to, given) {
-    const { device = 'cpu', elements, ...options } = checked(given);
-    const module = await whole();
+    const { device = 'cpu', elements, options } = checked(given);
+    const own = bytesOf(source);
+    addressable(own.bytes.length);
+    // Only a cast on the CPU reads the array before this function returns, and only where nothing is to be loaded.
+    const array = whole.loaded && device === 'cpu' ? own : kept(own);
+    const module = whole.loaded ?? await whole();
     const [type, target] = [named(module, from), named(module, to)];
-    const bytes = codes(source, type);
+    suitable(array, type);
+    const { bytes } = array;
     const length = elements ?? Math.floor((bytes.length * 8) / type.bits);
     const result = device === 'gpu'
       ? await (await gpu(module)).cast(type.name, bytes, length, target.name, options)
@@ -89,19 +99,23 @@ export function api(load, { hasGpu = true } = {}) {
     }
   }
 
-  /** A function of the small module, which is loaded first. */
-  const planned = (call) => async (...given) => {
-    await planning();
-    return call(...given);
+  /** A function of the small module, which is loaded first. `read` reads what a caller could change in the meantime. */
+  const planned = (call, read = (...given) => given) => async (...given) => {
+    const own = read(...given);
+    if (!planning.loaded) await planning();
+    return call(...own);
   };
 
   return {
     cast,
     selfTest,
-    createCaster: planned((device, settings) => new Caster(device, settings)),
-    plan: planned(plan),
+    createCaster: planned((device, read) => new Caster(device, read), (device, given) => [device, settingsOf(device, given)]),
+    plan: planned(plan, planGiven),
     functions: planned((prefix, settings) => new Functions(prefix, settings)),
-    castGpu: planned(castGpu),
+    castGpu: planned(castGpu, (...given) => {
+      const read = castGpuGiven(...given);
+      return [planning.loaded ? read : keeping(read)];
+    }),
     packedBytes: planned(packedBytesOf),
     elementTypes: planned(elementTypes),
     version: planned(version),

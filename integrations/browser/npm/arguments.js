@@ -1,24 +1,5 @@
 // Checks arguments before any work. A wrong one is a TypeError that names it.
 
-/** The typed arrays whose elements are those of a type. All others hold packed codes in a Uint8Array. */
-export const ARRAYS = {
-  float: Float32Array,
-  double: Float64Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  // Codes, as no browser's float16 array is everywhere yet.
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-};
-
-/** The type of values that a typed array of floats holds. Arrays of integers may also hold the codes of other types. */
-const FLOATS = { Float16Array: 'float16', Float32Array: 'float', Float64Array: 'double' };
-
 /** The names of the options of the cast itself. */
 export const OPTIONS = ['saturate', 'roundMode', 'int4Overflow', 'float4Nan'];
 
@@ -32,28 +13,14 @@ export function described(value) {
   return Array.isArray(value) ? 'an array' : (Object.prototype.toString.call(value).slice(8, -1));
 }
 
-/** The bytes of packed codes of a type. */
-export function codes(source, type, expected = 'a typed array') {
-  if (!ArrayBuffer.isView(source) || source instanceof DataView) throw wrong('source', expected, source);
-  const kind = described(source);
-  const holds = FLOATS[kind];
-  if (holds && holds !== type.name) throw new TypeError(`source must be packed codes of ${type.name}, got a ${kind} of ${holds}`);
-  const bytes = type.bits >= 8 ? type.bits / 8 : 1;
-  if (source.BYTES_PER_ELEMENT !== 1 && source.BYTES_PER_ELEMENT !== bytes) {
-    const allowed = bytes === 1 ? '1 byte' : `1 or ${bytes} bytes`;
-    throw wrong('source', `packed codes of ${type.name} in elements of ${allowed}`, source);
-  }
-  return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-}
-
-/** The options in an object, which has no others. */
+/** The options in an object, which has no others. Here and below, each is read once, wherever the object has it from. */
 export function options(given = {}) {
   object('options', given);
   known('the options', given, ['device', 'elements', ...OPTIONS]);
   const { device, elements } = given;
   if (device !== undefined) choice('device', ['cpu', 'gpu'], device);
   if (elements !== undefined) count('elements', elements);
-  return castOptions(given);
+  return { device, elements, options: castOptions(given) };
 }
 
 /** The settings of a self-test in an object, which has no others. */
@@ -66,17 +33,16 @@ export function settings(given = {}) {
   if (every !== undefined && !(Number.isSafeInteger(every) && every > 0)) throw wrong('every', 'a number of at least 1', every);
   if (progress !== undefined && typeof progress !== 'function') throw wrong('progress', 'a function', progress);
   if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') throw wrong('signal', 'an AbortSignal', signal);
-  return given;
+  return { device, thorough, every, progress, signal };
 }
 
 /** The options of the cast itself. */
-export function castOptions(given) {
-  const { saturate, roundMode, int4Overflow, float4Nan } = given;
+export function castOptions({ saturate, roundMode, int4Overflow, float4Nan }) {
   if (saturate !== undefined && typeof saturate !== 'boolean') throw wrong('saturate', 'a boolean', saturate);
   if (roundMode !== undefined) choice('roundMode', ['up', 'down', 'nearest'], roundMode);
   if (int4Overflow !== undefined) choice('int4Overflow', ['wrap', 'clamp'], int4Overflow);
   if (float4Nan !== undefined) choice('float4Nan', ['zero', 'max'], float4Nan);
-  return given;
+  return { saturate, roundMode, int4Overflow, float4Nan };
 }
 
 /** Checks that a value is an object. */

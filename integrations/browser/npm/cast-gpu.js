@@ -1,7 +1,8 @@
 // One call for a cast on a device. Unlike a caster, it makes the result's buffer, submits, and has error scopes of its own.
 
-import { OPTIONS, castOptions, codes, count, isBuffer, known, object, wrong } from './arguments.js';
-import { Caster } from './caster.js';
+import { OPTIONS, castOptions, count, isBuffer, known, object, wrong } from './arguments.js';
+import { bytesOf, kept, suitable } from './arrays.js';
+import { Caster, preparing } from './caster.js';
 import { DeviceError, DeviceLostError, OutOfMemoryError, SliceError } from './errors.js';
 import { COPY_DST, COPY_SRC, STORAGE } from './flags.js';
 import { named } from './plans.js';
@@ -65,18 +66,35 @@ export function lost(from, to, reason, cause) {
   return refused(DeviceLostError, from, to, `the device was lost: ${reason}`, { cause });
 }
 
-/** What is to be cast: a slice of a buffer or the codes of an array, and how many elements all its bytes have. */
-function sourceOf(source, type, target) {
+/** What `castGpu` is given, read at once. The source is a slice, or an array whose bytes are the caller's own until they are kept. */
+export function castGpuGiven(device, source, from, to, options = {}) {
+  object('options', options);
+  known('the options', options, ['elements', 'label', ...OPTIONS]);
+  const { elements, label } = options;
+  if (elements !== undefined) count('elements', elements);
+  const read = { device, from, to, elements, options: { label, ...castOptions(options) } };
+  return isBuffer(source) || isBuffer(source?.buffer)
+    ? { ...read, slice: sliceOf('source', source) }
+    : { ...read, array: bytesOf(source, 'a GPUBuffer, a slice of one or a typed array') };
+}
+
+/** The same for a call that waits. */
+export function keeping(read) {
+  return read.array ? { ...read, array: kept(read.array) } : read;
+}
+
+/** The slice that is to be cast, if there is one, and how many elements all bytes of the source have. */
+function sourceOf({ array, slice }, type, target) {
   // A string's elements have no width; the caster refuses them.
   const elements = (bytes) => (type.bits === 0 ? 0 : Math.floor((bytes * 8) / type.bits));
-  if (!isBuffer(source) && !isBuffer(source?.buffer)) {
-    const contents = codes(source, type, 'a GPUBuffer, a slice of one or a typed array');
-    const { length } = contents;
+  if (array) {
+    suitable(array, type);
+    const { length } = array.bytes;
     if ((length * 8) % type.bits >= 8) throw new TypeError(`source must be whole elements of ${type.name}, got ${length} bytes`);
-    return { contents, all: elements(length) };
+    return { all: elements(length) };
   }
   // Any part of a slice may be cast, also the start of a longer one.
-  const { buffer, offset, size, first = 0 } = sliceOf('source', source);
+  const { buffer, offset, size, first = 0 } = slice;
   if (size === undefined && offset > buffer.size) throw wrong('source.offset', `at most ${buffer.size}, the bytes of the buffer`, offset);
   const alignment = Math.max(1, type.bits / 8);
   // Planning checks it too, but not of a cast without elements, as the last bytes of a buffer may be one.
@@ -90,15 +108,19 @@ function sourceOf(source, type, target) {
 }
 
 /** Casts a buffer, a slice of one, or an array of packed codes. Returns a new buffer, which other commands may use at once. */
-export async function castGpu(device, source, from, to, given = {}) {
-  object('options', given);
-  known('the options', given, ['elements', 'label', ...OPTIONS]);
-  const { elements, ...options } = given;
-  castOptions(options);
+export async function castGpu(read) {
+  const { device, from, to, elements, options } = read;
   const [type, target] = [named(from), named(to)];
-  if (elements !== undefined) count('elements', elements);
-  const { slice, contents, all } = sourceOf(source, type, target);
-  const cast = await casterOf(device).prepareAsync(from, to, elements ?? all, options);
+  const { slice, all } = sourceOf(read, type, target);
+  let cast = preparing(casterOf(device), from, to, elements ?? all, options);
+  let { array } = read;
+  // Where nothing is compiled, the array goes to the device before this function returns, and is not copied before.
+  if (cast instanceof Promise) {
+    // Nobody waits for the kernels if there is no memory for a copy.
+    cast.catch(() => {});
+    ({ array } = keeping(read));
+    cast = await cast;
+  }
   const made = [];
   const buffer = (size, bytes) => {
     const one = bufferOf(device, options.label, size, bytes !== undefined);
@@ -113,7 +135,7 @@ export async function castGpu(device, source, from, to, given = {}) {
   const first = elements === undefined ? undefined : 0;
   try {
     return await scoped(device, { from: type.name, to: target.name }, () => {
-      const input = slice ?? { buffer: buffer(contents.length, contents), size: contents.length, first };
+      const input = slice ?? { buffer: buffer(array.bytes.length, array.bytes), size: array.bytes.length, first };
       const result = buffer(cast.destinationBytes);
       const encoder = device.createCommandEncoder();
       cast.bind(input, result).record(encoder);

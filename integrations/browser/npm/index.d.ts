@@ -53,9 +53,12 @@ export interface Float16Codes extends ArrayBufferView {
  * Casts packed codes of one element type to another: `cast(new Float32Array([1, 2]), 'float', 'float8e4m3fn')`.
  *
  * The result is a typed array of the type's elements. Of the narrow floats it holds their codes, in a Uint16Array for float16
- * and bfloat16; of all other types without a typed array the packed bytes. `source` is that array, or bytes, or a Float16Array. A
- * wrong argument is a `TypeError` that names it, before any work; other errors have the name of what went wrong, such as
- * `DeviceLost`. In Node, `device: 'gpu'` is refused with `NoAdapter`.
+ * and bfloat16; of all other types without a typed array the packed bytes, in a Uint8Array. `source` is that array, or bytes in a
+ * Uint8Array or Uint8ClampedArray, or a Float16Array of float16. It is read before the call returns: it may be changed or transferred
+ * at once.
+ *
+ * A wrong argument is a `TypeError` that names it, before any work; other errors have the name of what went wrong, such as
+ * `DeviceLost`. Both arrays must have less than 4 GiB (`ShapeOverflow`). In Node, `device: 'gpu'` is refused with `NoAdapter`.
  */
 export function cast(source: TypedArray | Float16Codes, from: ElementTypeName, to: ElementTypeName, options?: CastOptions):
   Promise<{ data: TypedArray, losses: Losses }>;
@@ -311,8 +314,8 @@ export function functions(prefix: string, settings?: { values?: 'f32' | 'f16' })
 
 /**
  * One call for a cast on a device: makes the result's buffer (STORAGE, COPY_SRC, COPY_DST; in whole words), records and submits. Of a
- * buffer, slice or array without `elements`, all its elements are cast. Rejects as `Prepared.bind`, and with `KernelError`, `OutOfMemoryError`,
- * `DeviceLostError` and `DeviceError`.
+ * buffer, slice or array without `elements`, all its elements are cast. An array is one that `cast` takes, and is read
+ * before the call returns, too. Rejects as `Prepared.bind`, and with `KernelError`, `OutOfMemoryError`, `DeviceLostError` and `DeviceError`.
  */
 export function castGpu(
   device: GPUDevice, source: GPUBuffer | Slice | TypedArray | Float16Codes, from: ElementTypeName, to: ElementTypeName,

@@ -20,6 +20,7 @@ export class Kernels {
   #pipelines = [];
   /** Promises of the pipelines that the device was asked about. One that `pipeline` made may have no kernel. */
   #compiling = [];
+  #compiled = new Set();
 
   constructor(device, planner) {
     this.#device = device;
@@ -41,7 +42,10 @@ export class Kernels {
   /** Waits for the pipeline of a dispatch's kernel. It is compiled once, however many casts wait for it. */
   async compiled({ kernel, access }, cast) {
     this.#compiling[kernel] ??= this.#device.createComputePipelineAsync(this.#descriptor(kernel, access, cast)).then(
-      (pipeline) => { this.#pipelines[kernel] = pipeline; },
+      (pipeline) => {
+        this.#pipelines[kernel] = pipeline;
+        this.#compiled.add(kernel);
+      },
       (error) => {
         delete this.#compiling[kernel];
         delete this.#pipelines[kernel];
@@ -49,6 +53,11 @@ export class Kernels {
       },
     );
     return this.#compiling[kernel];
+  }
+
+  /** Whether the device has told that the kernel is compiled. */
+  isCompiled({ kernel }) {
+    return this.#compiled.has(kernel);
   }
 
   #descriptor(kernel, access, { from, to }) {

@@ -207,16 +207,19 @@ function placementOf(given = {}) {
   return places;
 }
 
-/** A cast as data. */
-export function plan(from, to, elements, given = {}) {
+/** What `plan` is given, read before the module is waited for. */
+export function planGiven(from, to, elements, given = {}) {
   object('options', given);
   known('the options', given, ['limits', 'tuning', 'placement', ...OPTIONS]);
-  const { limits = {}, tuning, placement, ...options } = given;
-  castOptions(options);
-  const code = castCode(named(from), named(to), optionBits(options));
-  const layout = layoutOf(elements);
-  const places = placementOf(placement);
-  const { planner, texts } = plannerOf(limitsOf(limits), tuningOf(tuning));
+  const { limits = {}, tuning, placement } = given;
+  const bits = optionBits(castOptions(given));
+  return [from, to, layoutOf(elements), { bits, places: placementOf(placement), limits: limitsOf(limits), tuning: tuningOf(tuning) }];
+}
+
+/** A cast as data. */
+export function plan(from, to, layout, { bits, places, limits, tuning }) {
+  const code = castCode(named(from), named(to), bits);
+  const { planner, texts } = plannerOf(limits, tuning);
   const kernels = new Map();
   const dispatches = dispatchesOf(planned(planner, code, layout, places)).map(({ kernel, x, y, access, source, destination, parameters }) => {
     if (!kernels.has(kernel)) kernels.set(kernel, kernels.size);

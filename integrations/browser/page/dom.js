@@ -56,11 +56,13 @@ export function failure({ name, message }) {
   return Object.hasOwn(NEXT, name) ? `${text}${/[.!?]$/.test(text) ? '' : '.'} ${NEXT[name]}` : text;
 }
 
-/** A number of bytes, to three digits. */
+/** A number of bytes, to three digits. A rate may have a fraction of a byte. */
 export function size(bytes) {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-  const unit = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
-  return `${unit === 0 ? bytes : (bytes / 1000 ** unit).toPrecision(3)} ${units[unit]}`;
+  // Rounded before the unit is chosen: 999,999 bytes are 1.00 MB.
+  const rounded = bytes < 1000 ? Math.round(bytes) : Number(bytes.toPrecision(3));
+  const unit = Math.min(Math.floor(Math.log10(Math.max(rounded, 1)) / 3), units.length - 1);
+  return `${unit === 0 ? rounded : (rounded / 1000 ** unit).toPrecision(3)} ${units[unit]}`;
 }
 
 /** A number with a comma before each three digits. */

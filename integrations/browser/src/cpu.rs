@@ -51,7 +51,7 @@ pub fn cast_on_cpu(
     options: &JsOptions,
 ) -> Result<CastResult, JsValue> {
     let (from, to, options) = (named(from)?, named(to)?, options::parse(options)?);
-    let elements = elements as usize;
+    let elements = elements as u64;
     let [read, written] = [check(from, source, elements)?, bytes(to, elements)?];
     let result = Uint8Array::new_with_length(written as u32);
     let piece = |t: ElementType| PIECE * t.bits().unwrap_or(0) as usize / 8;
@@ -59,24 +59,28 @@ pub fn cast_on_cpu(
     let spec = CastSpec::new(from, to).with_options(options);
     let mut losses = LossCounts::default();
     for first in (0..elements).step_by(PIECE) {
-        let len = PIECE.min(elements - first);
+        let len = (elements - first).min(PIECE as u64);
         let [start, result_start] = [bytes(from, first)?, bytes(to, first)?];
         let (input, output) = (&mut input[..bytes(from, len)?], &mut output[..bytes(to, len)?]);
         source.subarray(start as u32, (start + input.len()) as u32).copy_to(input);
-        losses += cpu::cast_counted(&spec, input, len, output).map_err(|e| error::cast(&e))?;
+        losses += cpu::cast_counted(&spec, input, len as usize, output).map_err(|e| error::cast(&e))?;
         result.subarray(result_start as u32, (result_start + output.len()) as u32).copy_from(output);
     }
     Ok(CastResult { bytes: result, losses })
 }
 
-/// The packed bytes of so many elements, as many as WebAssembly can address.
-pub fn bytes(element_type: ElementType, elements: usize) -> Result<usize, JsValue> {
-    let bytes = element_type.packed_bytes(elements as u64).and_then(|bytes| u32::try_from(bytes).ok());
-    bytes.map(|bytes| bytes as usize).ok_or_else(|| error::error("ShapeOverflow", "more than 4 GiB"))
+/// The packed bytes of so many elements, as many as an array may have here: WebAssembly has lengths of 32 bits.
+pub fn bytes(element_type: ElementType, elements: u64) -> Result<usize, JsValue> {
+    let bytes = element_type.packed_bytes(elements).and_then(|bytes| u32::try_from(bytes).ok());
+    bytes.map(|bytes| bytes as usize).ok_or_else(|| {
+        let needed = format!("{elements} elements of {element_type} need 4 GiB or more");
+        error::error("ShapeOverflow", &format!("{needed}; an array must have less than 4 GiB"))
+    })
 }
 
-/// Checks that an array has so many elements. Returns its length in bytes.
-pub fn check(from: ElementType, source: &Uint8Array, elements: usize) -> Result<usize, JsValue> {
+/// Checks that an array has so many elements. Returns its length in bytes. JavaScript has refused arrays of 4 GiB or more,
+/// whose lengths would wrap here.
+pub fn check(from: ElementType, source: &Uint8Array, elements: u64) -> Result<usize, JsValue> {
     let (expected, found) = (bytes(from, elements)?, source.length() as usize);
     if expected != found {
         let message = format!("{elements} elements of {from} need {expected} bytes, got {found}");

@@ -63,13 +63,14 @@ impl Gpu {
     ) -> Result<CastResult, JsValue> {
         let (from, to, options) = (named(&from)?, named(&to)?, options::parse(&options)?);
         let spec = CastSpec::new(from, to).with_options(options);
-        let elements = elements as usize;
+        let elements = elements as u64;
         check(from, &source, elements)?;
         let result = Uint8Array::new_with_length(bytes(to, elements)? as u32);
         let mut losses = LossCounts::default();
         for (first, len) in slices([from, to], elements) {
             let [start, result_start] = [bytes(from, first)?, bytes(to, first)?];
             let input = source.subarray(start as u32, (start + bytes(from, len)?) as u32).to_vec();
+            let len = len as usize;
             let tensor = Tensor::from_bytes(from, [len], input).map_err(|e| error::cast(&e))?;
             let (cast, _) = self.context.cast(&tensor, to, &options).await.map_err(|e| error::cast(&e))?;
             let input = tensor.bytes().unwrap_or_default();
@@ -82,8 +83,8 @@ impl Gpu {
 }
 
 /// The first elements and the lengths of slices that start at bytes on both sides.
-fn slices(types: [ElementType; 2], elements: usize) -> impl Iterator<Item = (usize, usize)> {
+fn slices(types: [ElementType; 2], elements: u64) -> impl Iterator<Item = (u64, u64)> {
     let bits: usize = types.iter().map(|t| t.bits().unwrap_or(0) as usize).sum();
     let most = SLICE * 8 / bits / 64 * 64;
-    (0..elements).step_by(most).map(move |first| (first, most.min(elements - first)))
+    (0..elements).step_by(most).map(move |first| (first, (elements - first).min(most as u64)))
 }

@@ -11,7 +11,7 @@ import { golden } from './golden.mjs';
 import { Browser, call, NotRun } from './harness.mjs';
 import { focus, jobs, stale } from './jobs.mjs';
 import { many, together, watch } from './load.mjs';
-import { foreigners, names, scaled, shares } from './names.mjs';
+import { foreigners, names, scaled, shares, sizes } from './names.mjs';
 import { node, vite, viteServes } from './packages.mjs';
 import { serve } from './server.mjs';
 import { times } from './times.mjs';
@@ -66,6 +66,7 @@ const tests = [
   ['foreign files', () => foreigners({ browser })],
   ['codes with scales', () => scaled({ browser })],
   ['shares', () => shares()],
+  ['sizes', () => sizes()],
   ['visitor', () => visitor({ browser, devices })],
   ['at once', () => together({ browser, devices })],
   gpu && ['views', () => views({ browser, folder: `${target}/screenshots` })],

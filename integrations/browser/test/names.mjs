@@ -114,6 +114,14 @@ export async function scaled({ browser }) {
   return `${Object.keys(files).length} files`;
 }
 
+/** Sizes have three digits, also of rates with a fraction of a byte. */
+export async function sizes() {
+  const { size } = await import('../page/dom.js');
+  const told = [0, 850.1955449812684, 999.7, 1234, 999_999, 2.5e9].map((bytes) => size(bytes));
+  equal(told, ['0 bytes', '850 bytes', '1.00 kB', '1.23 kB', '1.00 MB', '2.50 GB'], 'sizes');
+  return told.join(', ');
+}
+
 /** Shares are never rounded to none or all. */
 export async function shares() {
   const { share } = await import('../page/views/losses.js');

@@ -2,6 +2,13 @@
 
 import { changed, equal, filled, thrown, watched, STORAGE } from './tools.js';
 
+/** An array whose memory is gone. */
+function detached() {
+  const array = Float32Array.of(1);
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  return array;
+}
+
 export async function refused({ web, device }) {
   const caster = await web.createCaster(watched(device).device);
   const [buffer, other] = [filled(device, new Uint8Array(4096)), filled(device, new Uint8Array(4096))];
@@ -76,7 +83,9 @@ export async function refused({ web, device }) {
     [() => web.functions(3), 'prefix must be a string, got 3'],
     [async () => (await web.functions('q')).load('int4', 3), 'array must be a name, or { vectors: name }, got 3'],
     [() => web.castGpu(device, 3, 'float', 'int8'), 'source must be a GPUBuffer, a slice of one or a typed array, got 3'],
-    [() => web.castGpu(device, Int32Array.of(1), 'int8', 'float'), 'source must be packed codes of int8 in elements of 1 byte, got Int32Array'],
+    [() => web.castGpu(device, Int32Array.of(1), 'int8', 'float'), 'source must be Int8Array or Uint8Array or Uint8ClampedArray for int8, got Int32Array'],
+    [() => web.castGpu(device, Int32Array.of(1), 'float', 'int8'), 'source must be Float32Array or Uint8Array or Uint8ClampedArray for float, got Int32Array'],
+    [() => web.castGpu(device, detached(), 'float', 'int8'), 'source must lie in its buffer, got Float32Array of a buffer that is detached or too short'],
     [() => web.castGpu({}, Float32Array.of(1), 'float', 'int8'), 'device must be a GPUDevice, got Object'],
     [() => web.castGpu(device, { buffer, ofset: 4 }, 'float', 'int8'), `unknown property "ofset" of source; ${slices}`],
     [() => web.castGpu(device, { buffer, offset: 'a' }, 'float', 'int8'), 'source.offset must be a number of bytes, got "a"'],

@@ -3,9 +3,9 @@
 
 import { again, once, placed, scopes, views } from './bits.js';
 import { limits, refused, refusing } from './refused.js';
-import { castGpu, functions, lostDevice, plans, selfTest, small } from './ways.js';
+import { castGpu, functions, lostDevice, plans, readAtOnce, selfTest, small } from './ways.js';
 
-const TESTS = { placed, views, again, once, scopes, refused, limits, refusing, plans, small, functions, castGpu, lostDevice, selfTest };
+const TESTS = { placed, views, again, once, scopes, refused, limits, refusing, plans, small, functions, castGpu, readAtOnce, lostDevice, selfTest };
 
 /** Runs all tests. Calls `tell` with a line for each. Returns whether all passed. */
 export async function run(given, tell) {

@@ -150,10 +150,36 @@ export async function castGpu({ web, device }) {
   equal([full.name, full.message, live.size], ['OutOfMemory', 'casting float to int8: out of memory', 1], 'buffers after contents without memory');
   const start = await web.castGpu(device, values, 'float', 'float8e4m3fn', { elements: 2 });
   equal(await read(start), Uint8Array.of(0x38, 0x7e, 0, 0), 'the start of an array');
+  const inherited = await web.castGpu(device, Float32Array.of(1e9), 'float', 'float8e4m3fn', Object.create({ saturate: false }));
+  equal((await read(inherited))[0], 0x7f, 'an inherited option');
   narrow.destroy();
   const destroyed = await thrown(() => web.castGpu(device, narrow, 'float8e4m3fn', 'float'));
   assert(destroyed instanceof web.DeviceError && destroyed.message.startsWith('casting float8e4m3fn to float: '), `${destroyed}`);
   return 'an array, a buffer, a slice';
+}
+
+/** An array and options are read before the call returns, whatever is waited for: the module, kernels, or nothing. */
+export async function readAtOnce({ web, file, device }) {
+  const { api } = await file('api.js');
+  const fresh = api({ plans: (module) => module.default() });
+  const codes = async ({ castGpu: call }, own) => {
+    const [array, options] = [new Float32Array(1), {}];
+    const results = [1e9, 1, 1e9].map((value, index) => {
+      array[0] = value;
+      options.saturate = index > 0;
+      return call(own, array, 'float', 'float8e4m3fn', options);
+    });
+    structuredClone(array.buffer, { transfer: [array.buffer] });
+    const found = [];
+    for (const buffer of await Promise.all(results)) found.push((await after(device, buffer, () => {}))[0]);
+    return found;
+  };
+  const expected = [0x7f, 0x38, 0x7e];
+  equal(await codes(fresh, changed(device, {})), expected, 'a module that is not loaded');
+  const own = changed(device, {});
+  equal(await codes(web, own), expected, 'kernels that are not compiled');
+  equal(await codes(web, own), expected, 'kernels that are compiled');
+  return 'an array that is changed and given away';
 }
 
 /** A lost device is an error with its reason, also of the self-test. */

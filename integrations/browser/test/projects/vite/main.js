@@ -10,6 +10,12 @@ async function main() {
   for (const each of ['cpu', device]) {
     const { data } = await cast(source, 'float', 'float8e4m3fn', { device: each });
     if (String(data) !== expected) return `${each}: ${data}, expected ${expected}`;
+    // The array and the options, inherited ones too, are read before the call returns.
+    const [array, inherited] = [Float32Array.of(1e9), { device: each, saturate: false }];
+    const result = cast(array, 'float', 'float8e4m3fn', Object.create(inherited));
+    array[0] = inherited.saturate = 1;
+    const [code] = (await result).data;
+    if (code !== 0x7f) return `${each}: ${code} from an array that was changed, expected 127`;
   }
   // On a device of the page's own, by the module without wgpu.
   if (adapter) {
