@@ -149,7 +149,7 @@ impl Output {
     /// Makes the disk store what is written, in the background if there is a thread for it.
     fn start_storing(&mut self) -> io::Result<()> {
         if self.syncing.is_none() {
-            self.syncing = self.file.try_clone().ok().map(Syncing::new);
+            self.syncing = self.file.try_clone().ok().and_then(Syncing::new);
         }
         let goes_on = match &self.syncing {
             Some(syncing) => syncing.request(),

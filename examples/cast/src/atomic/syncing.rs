@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 
 /// A file, or in tests one whose disk fails.
 pub trait Store: Send + 'static {
@@ -28,11 +28,11 @@ pub struct Syncing {
 }
 
 impl Syncing {
-    /// Stores this file from now on.
-    pub fn new(file: impl Store) -> Self {
+    /// Stores this file from now on. `None` if the system starts no thread: then the disk stores all at the end.
+    pub fn new(file: impl Store) -> Option<Self> {
         let (more, wait) = sync_channel::<()>(1);
-        let thread = std::thread::spawn(move || wait.iter().try_for_each(|()| file.store()));
-        Self { more, thread }
+        let thread = Builder::new().spawn(move || wait.iter().try_for_each(|()| file.store())).ok()?;
+        Some(Self { more, thread })
     }
 
     /// Asks the disk to store what is written, without waiting. False after an error; [`finish`](Self::finish) then
@@ -79,7 +79,7 @@ mod tests {
         for fails_at in 0..3 {
             let (asked, answered) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(2)));
             let file = Failing { asked: asked.clone(), fails_at, answered: answered.clone() };
-            let syncing = Syncing::new(file);
+            let syncing = Syncing::new(file).expect("a thread");
             for _ in 0..=fails_at {
                 assert!(syncing.request());
                 answered.wait();
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_disk_that_stores_everything_is_no_error() {
         let file = tempfile::tempfile().expect("a temporary file");
-        let syncing = Syncing::new(file);
+        let syncing = Syncing::new(file).expect("a thread");
         assert!(syncing.request());
         assert!(syncing.finish().is_ok());
     }

@@ -1,8 +1,10 @@
 //! `wgpu-cast verify --exhaustive` and `--checksums`: casts all inputs, in blocks, and computes checksums of the results.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Mutex;
 
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
 use wgpu_cast::{Context, DeviceChoice, Tensor, cpu};
@@ -182,7 +184,10 @@ impl Device {
         let numbers = 0..case.blocks();
         let checksums: Vec<u64> = match &self.context {
             Some(_) => numbers.map(block).collect::<Result<_, _>>()?,
-            None => numbers.into_par_iter().map(block).collect::<Result<_, _>>()?,
+            None => {
+                start_threads()?;
+                numbers.into_par_iter().map(block).collect::<Result<_, _>>()?
+            }
         };
         Ok(checksums::of_blocks(&checksums))
     }
@@ -205,5 +210,17 @@ impl Device {
             hash.update(found.bytes().unwrap_or_default());
         }
         Ok(hash.finish())
+    }
+}
+
+/// Starts the threads of rayon's global pool, unless it has them. Where the system starts none, rayon panics later.
+///
+/// # Errors
+/// The system starts no threads.
+fn start_threads() -> Result<(), Failure> {
+    match ThreadPoolBuilder::new().build_global() {
+        // The error of a pool that existed before has no source.
+        Err(error) if error.source().is_some() => Err(Failure::Work(format!("no threads can be started: {error}"))),
+        _ => Ok(()),
     }
 }

@@ -414,3 +414,20 @@ fn a_model_whose_data_gets_no_name_is_kept() {
     assert_eq!(folder.read("m.onnx.data")[..8], [0, 0x3c, 0, 0x40, 0, 0x42, 0, 0x44]);
     assert_eq!(folder.cast("info m.onnx").status, Some(0));
 }
+
+/// Where the system starts no threads, one does all the work. Stacks that are nearly as large as all addresses fit into no memory.
+#[test]
+fn no_thread_is_needed() {
+    let folder = Folder::new();
+    let stack = (usize::MAX - (1 << 24)).to_string();
+    let alone = |line: &str| folder.cast_with(line, &[("RUST_MIN_STACK", &stack)]);
+    // An output that the disk stores in several parts.
+    let file = fs::File::create(folder.path().join("a.bin")).expect("a file");
+    file.set_len((64 << 20) + 1000).expect("a long file");
+    let outcome = alone("convert a.bin b.bin --from uint8 --to int8 --device cpu");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(fs::metadata(folder.path().join("b.bin")).expect("an output").len(), (64 << 20) + 1000);
+    let outcome = alone("verify --exhaustive --from int2 --to int8 --device cpu");
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.line().starts_with("wgpu-cast: no threads can be started: "), "{}", outcome.stderr);
+}
