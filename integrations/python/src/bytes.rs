@@ -1,7 +1,7 @@
 //! The memory of arrays as bytes.
 
 use numpy::prelude::*;
-use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray};
+use numpy::{Element, PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::error::cast_error;
@@ -17,11 +17,11 @@ macro_rules! bytes {
 
         impl<'py> Source<'py> {
             pub fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
-                let busy = |error: numpy::BorrowError| cast_error(array.py(), format!("the source: {error}"));
+                let busy = |_| cast_error(array.py(), "x is being written by another cast");
                 let dtype = array.dtype();
                 match (dtype.kind(), dtype.itemsize()) {
                     $(($kind, $size) => {
-                        Ok(Self::$Variant(array.cast::<PyArrayDyn<$type>>()?.try_readonly().map_err(busy)?))
+                        Ok(Self::$Variant(typed::<$type>(array)?.try_readonly().map_err(busy)?))
                     })*
                     _ => Ok(Self::U8(as_u8(array)?.try_readonly().map_err(busy)?)),
                 }
@@ -34,11 +34,14 @@ macro_rules! bytes {
 
         impl<'py> Destination<'py> {
             pub fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
-                let busy = |error: numpy::BorrowError| cast_error(array.py(), format!("out: {error}"));
+                let busy = |error| match error {
+                    numpy::BorrowError::AlreadyBorrowed => cast_error(array.py(), "out is in use by another cast"),
+                    error => cast_error(array.py(), format!("out: {error}")),
+                };
                 let dtype = array.dtype();
                 match (dtype.kind(), dtype.itemsize()) {
                     $(($kind, $size) => {
-                        Ok(Self::$Variant(array.cast::<PyArrayDyn<$type>>()?.try_readwrite().map_err(busy)?))
+                        Ok(Self::$Variant(typed::<$type>(array)?.try_readwrite().map_err(busy)?))
                     })*
                     _ => Ok(Self::U8(as_u8(array)?.try_readwrite().map_err(busy)?)),
                 }
@@ -66,12 +69,21 @@ bytes! {
     F64 f64, b'f' 8;
 }
 
+/// An array of a type of Rust. One of the same kind and size can be another, such as void, or have the other byte order.
+fn typed<'a, 'py, T: Element>(array: &'a Bound<'py, PyUntypedArray>) -> PyResult<&'a Bound<'py, PyArrayDyn<T>>> {
+    array.cast().map_err(|_| no_element_type(array))
+}
+
+fn no_element_type(array: &Bound<'_, PyUntypedArray>) -> PyErr {
+    cast_error(array.py(), format!("the dtype {} is no element type of ONNX", array.dtype()))
+}
+
 /// An array of BOOL or of a type of ml_dtypes, whose elements have one byte, as an array of `u8`. A view by numpy (`array.view`)
 /// would take longer than a small cast.
 fn as_u8<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
     let dtype = array.dtype();
     if dtype.itemsize() != 1 || dtype.has_object() {
-        return Err(cast_error(array.py(), format!("the dtype {dtype} is no element type of ONNX")));
+        return Err(no_element_type(array));
     }
     // SAFETY: `PyArrayDyn<u8>` is the same object; its type says how elements are read and written, and the number of axes
     // is found at run time. Each element has one byte and no reference to an object, and every byte is a `u8`. Of these dtypes,

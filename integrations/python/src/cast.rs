@@ -8,6 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use wgpu_cast::{CastSpec, ElementType, LossCounts};
 
+use crate::arguments;
 use crate::bytes::{Destination, Source};
 use crate::error::loss_error;
 use crate::how::{How, options};
@@ -24,7 +25,8 @@ use crate::work::{self, MAPPED_BYTES, Work, item_size};
 ///     ``__dlpack__`` or the buffer protocol. Any shape, strides and byte order.
 /// to : name, dtype or ONNX number
 ///     ``"float8e4m3fn"``, ``"F8_E4M3"``, ``ml_dtypes.float8_e4m3fn``, ``torch.float8_e4m3fn`` and 17 mean the same.
-///     Names are those of ONNX, so that ``"float"`` has 32 bits, and those of numpy, ml_dtypes and safetensors.
+///     Names are those of ONNX, so that ``"float"`` has 32 bits, and those of numpy, ml_dtypes and safetensors. Classes are those
+///     of numpy's and ml_dtypes' scalars and dtypes, and Python's bool, int, float, str, bytes and object as in numpy.
 /// saturate : bool
 ///     float8 results: values beyond the range become the largest finite number instead of an infinity or NaN.
 /// round_mode : "up", "down" or "nearest"
@@ -41,27 +43,29 @@ use crate::work::{self, MAPPED_BYTES, Work, item_size};
 /// opset : int, optional
 ///     The ONNX opset whose rules apply, from 1 on. The default is the newest.
 /// scale : array of a float dtype, optional
-///     The scale of each block of ``x``, a numpy array: the result is the cast of ``(x - zero_point) * scale``, rounded once to
-///     float32. The scales must be exact in float32.
+///     The scale of each block of ``x``, a numpy array of floats of at most 32 bits, integers of at most 16 bits, or int32: the
+///     result is the cast of ``(x - zero_point) * scale``, rounded once to float32. The scales must be exact in float32.
 /// block : int or tuple of int, optional
 ///     The elements along each axis that share a scale; a number is for the last axis, with 1 along the others. The last block
 ///     of an axis may be shorter. Without it, ``scale`` has one element, or as many axes as ``x``, whose lengths divide those
 ///     of ``x``.
 /// zero_point : array of an integer dtype, optional
-///     What is subtracted from the elements of each block, in the range of the dtype of ``x``. It has the shape of ``scale``.
+///     What is subtracted from the elements of each block, in the range of the dtype of ``x``; 0 if these are floats or int32. It
+///     has the shape of ``scale``.
 ///
 /// Returns
 /// -------
 /// A new array with the shape of ``x`` and its order of axes, as ``x.astype(dtype, order="K")`` has it, or ``out``. Its dtype
 /// is one of numpy or ml_dtypes; types of fewer than 8 bits take one byte for each element. A tensor of torch gives a tensor.
-/// Strings have the dtype ``U``, or the dtype ``S``, ``StringDType`` or ``object`` that ``to`` is.
+/// Strings have the dtype ``U``, or the dtype ``U``, ``S``, ``StringDType`` or ``object`` that ``to`` is or names: ``"S3"`` is
+/// ``numpy.dtype("S3")``, and a text of more bytes is an error.
 ///
 /// Raises
 /// ------
 /// CastError (a ValueError)
-///     ``to`` is no element type, the elements of ``x`` are of none, ``x`` is a masked array, ``out`` does not fit, or a text
-///     is not a number. Its subclasses are LossError (``strict``), MissingLibraryError (the dtype needs ml_dtypes, or a newer
-///     one) and DeviceError (there is no adapter, or it fails).
+///     ``to`` is no element type, the elements of ``x`` are of none, an array is masked, ``out`` does not fit, another cast
+///     writes ``x`` or uses ``out``, or a text is not a number. Its subclasses are LossError (``strict``), MissingLibraryError
+///     (the dtype needs ml_dtypes, or a newer one) and DeviceError (there is no adapter, or it fails).
 /// TypeError
 ///     An argument of another kind.
 ///
@@ -69,7 +73,7 @@ use crate::work::{self, MAPPED_BYTES, Work, item_size};
 /// -----
 /// Each result is the exact value rounded once, so that it does not depend on the machine. The rules:
 /// https://onnx.ai/onnx/operators/onnx__Cast.html, with what ONNX leaves open settled as in its newest test data. If Ctrl-C
-/// interrupts a cast of more than 2**26 elements into ``out``, a part of ``out`` is written.
+/// interrupts a cast of more than 2**26 numbers into ``out``, a part of ``out`` is written.
 ///
 /// Examples
 /// --------
@@ -84,13 +88,13 @@ use crate::work::{self, MAPPED_BYTES, Work, item_size};
 pub fn cast<'py>(
     x: &Bound<'py, PyAny>,
     to: &Bound<'py, PyAny>,
-    saturate: bool,
-    round_mode: &str,
+    #[pyo3(from_py_with = arguments::saturate)] saturate: bool,
+    #[pyo3(from_py_with = arguments::round_mode)] round_mode: &str,
     out: Option<&Bound<'py, PyAny>>,
-    strict: bool,
-    losses: bool,
-    device: &str,
-    opset: Option<i64>,
+    #[pyo3(from_py_with = arguments::strict)] strict: bool,
+    #[pyo3(from_py_with = arguments::losses)] losses: bool,
+    #[pyo3(from_py_with = arguments::device)] device: &str,
+    #[pyo3(from_py_with = arguments::opset)] opset: Option<i64>,
     scale: Option<&Bound<'py, PyAny>>,
     block: Option<&Bound<'py, PyAny>>,
     zero_point: Option<&Bound<'py, PyAny>>,

@@ -6,6 +6,7 @@ use wgpu_cast::{CastOptions, ElementType, RoundMode};
 
 use crate::devices;
 use crate::error::{cast_error, from_core};
+use crate::names::of_code;
 
 /// The keyword arguments, as `_cast.py` passes them on.
 pub struct How {
@@ -13,24 +14,29 @@ pub struct How {
     pub round_mode: String,
     pub strict: bool,
     pub losses: bool,
-    pub device: String,
+    pub on_gpu: bool,
     pub opset: Option<i64>,
 }
 
 impl How {
     /// Reads the tuple that `_cast.py` passes on.
     pub fn new(how: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (saturate, round_mode, strict, losses, device, opset) = how.extract()?;
-        Ok(Self { saturate, round_mode, strict, losses, device, opset })
+        let py = how.py();
+        let (saturate, round_mode, strict, losses, device, opset): (_, _, _, _, String, _) = how.extract()?;
+        // Checked here, so that casts that do not ask where to cast, those of strings, refuse it too.
+        if !matches!(device.as_str(), "cpu" | "gpu") {
+            let message = format!("device must be \"cpu\" or \"gpu\", got {device:?}");
+            return Err(cast_error(py, message));
+        }
+        Ok(Self { saturate, round_mode, strict, losses, on_gpu: device == "gpu", opset })
     }
 
-    /// Whether to cast on a GPU.
+    /// Whether to cast on a GPU, which this process can use then.
     pub fn on_gpu(&self, py: Python<'_>) -> PyResult<bool> {
-        match self.device.as_str() {
-            "cpu" => Ok(false),
-            "gpu" => devices::check(py).map(|()| true),
-            other => Err(cast_error(py, format!("device must be \"cpu\" or \"gpu\", got {other:?}"))),
+        if self.on_gpu {
+            devices::check(py)?;
         }
+        Ok(self.on_gpu)
     }
 
     /// The options of a cast, checked by the rules of the opset, if one is given.
@@ -44,6 +50,13 @@ impl How {
         let node = node.and_then(|node| node.check(from).map(|()| node));
         Ok(node.map_err(|error| from_core(py, &error))?.options())
     }
+}
+
+/// Checks the keyword arguments of a cast that needs none of them, such as one from strings to strings.
+#[pyfunction]
+pub fn check_options(from: i32, to: i32, how: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = how.py();
+    How::new(how)?.options(py, of_code(py, from)?, of_code(py, to)?).map(drop)
 }
 
 /// The options of a cast at the newest opset.

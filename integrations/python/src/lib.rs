@@ -3,6 +3,7 @@
 //! Python code in `python/wgpu_cast` decides what an argument is; only [`cast`] looks at common arguments first, so that
 //! small casts take about a microsecond.
 
+mod arguments;
 mod bytes;
 mod cast;
 mod devices;
@@ -26,7 +27,9 @@ mod native {
     #[pymodule_export]
     use super::devices::devices;
     #[pymodule_export]
-    use super::names::{dtype, element_bits, element_code, element_name, element_types};
+    use super::how::check_options;
+    #[pymodule_export]
+    use super::names::{dtype, element_bits, element_code, element_name, element_types, string_dtype};
     #[pymodule_export]
     use super::onnx::read_node;
     #[pymodule_export]

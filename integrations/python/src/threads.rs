@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use wgpu_cast::cpu;
 
+use crate::arguments;
 use crate::error::cast_error;
 
 /// The most threads. Each takes memory for its stack.
@@ -77,9 +78,11 @@ fn build(threads: usize) -> PyResult<Arc<ThreadPool>> {
 ///
 /// Raises CastError for other numbers.
 #[pyfunction]
-pub fn set_threads(py: Python<'_>, n: Option<i64>) -> PyResult<()> {
-    let wanted = n.map(|n| usize::try_from(n).ok().filter(|n| (1..=MOST).contains(n)).ok_or(n)).transpose();
-    let wanted = wanted.map_err(|n| cast_error(py, format!("the number of threads must be 1 to {MOST}, got {n}")))?;
+pub fn set_threads(n: &Bound<'_, PyAny>) -> PyResult<()> {
+    let refused = |given: &str| cast_error(n.py(), format!("the number of threads must be 1 to {MOST}, got {given}"));
+    let wanted = arguments::integer(n, "n", refused)?;
+    let allowed = |n: i64| usize::try_from(n).ok().filter(|n| (1..=MOST).contains(n)).ok_or(n);
+    let wanted = wanted.map(allowed).transpose().map_err(|n| refused(&n.to_string()))?;
     let mut threads = threads();
     *threads = Threads { wanted, pool: None };
     Ok(())

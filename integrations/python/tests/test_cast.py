@@ -1,5 +1,8 @@
 """Results, names of types, and options."""
 
+import decimal
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -75,8 +78,7 @@ def test_every_spelling_of_a_type():
             assert wgpu_cast.element_type(element.dtype) is element
             assert wgpu_cast.element_type(element.dtype.type) is element
         for name in element.aliases:
-            if name not in ("f4", "i2", "i4", "i8", "u2", "u4", "u8"):
-                assert wgpu_cast.element_type(name) is element, name
+            assert wgpu_cast.element_type(name) is element, name
     for name, number in [
         (float, 11),
         (int, 7),
@@ -110,12 +112,68 @@ def test_every_spelling_of_a_type():
         (True, TypeError, "an element type is a name, a dtype or an ONNX number, got True"),
         (1.0, TypeError, "an element type is a name, a dtype or an ONNX number, got float"),
         (None, TypeError, "an element type is a name, a dtype or an ONNX number, got NoneType"),
+        # numpy takes characters for numbers of types.
+        ("\0", CastError, 'unknown element type "\\0"'),
+        ("\x17", CastError, 'unknown element type "\\u{17}"'),
+        ("\ud800", CastError, "unknown element type '\\ud800'"),
+        # numpy makes objects of all other classes.
+        (complex, CastError, "the dtype complex128 is no element type of ONNX"),
+        (np.dtypes.DateTime64DType, CastError, "the dtype datetime64 is no element type of ONNX"),
+        *((other, TypeError, f"an element type is a name, a dtype or an ONNX number, got the class {name}") for other, name in [
+            (np.ndarray, "numpy.ndarray"),
+            (np.dtype, "numpy.dtype"),
+            (np.generic, "numpy.generic"),
+            (np.floating, "numpy.floating"),
+            (dict, "dict"),
+            (list, "list"),
+            (type, "type"),
+            (type(None), "NoneType"),
+            (memoryview, "memoryview"),
+            (decimal.Decimal, "decimal.Decimal"),
+            (wgpu_cast.ElementType, "wgpu_cast._types.ElementType"),
+        ]),
+        (np.ndarray[Any, Any], TypeError, "an element type is a name, a dtype or an ONNX number, got GenericAlias"),
     ],
 )
 def test_what_is_no_type(to, error, message):
+    for _ in range(2):
+        with pytest.raises(error) as caught:
+            cast(np.zeros(1), to)
+        assert str(caught.value) == message
+
+
+def test_classes():
+    """Of scalars and of dtypes; jax has classes with a dtype."""
+    for name in NUMPY + ML_DTYPES:
+        for meant in (dtype(name).type, type(dtype(name)), type("Jax", (), {"dtype": dtype(name)})):
+            assert cast(np.ones(2), meant).dtype == dtype(name), meant
+    for own, name in [(bool, "bool"), (int, "int64"), (float, "float64")]:
+        assert cast(np.ones(2), own).dtype == name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"saturate": 1}, TypeError, "saturate must be True or False, got int"),
+        ({"strict": None}, TypeError, "strict must be True or False, got NoneType"),
+        ({"losses": "yes"}, TypeError, "losses must be True or False, got str"),
+        ({"round_mode": None}, TypeError, "round_mode must be a str, got NoneType"),
+        ({"round_mode": "\ud800"}, CastError, "unknown round_mode '\\ud800'"),
+        ({"device": 0}, TypeError, "device must be a str, got int"),
+        ({"device": "\ud800"}, CastError, "unknown device '\\ud800'"),
+        ({"opset": "13"}, TypeError, "opset must be an int or None, got str"),
+        ({"opset": 1 << 64}, CastError, "opset 18446744073709551616 is no opset of ONNX"),
+    ],
+)
+def test_arguments_of_another_kind(arguments, error, message):
     with pytest.raises(error) as caught:
-        cast(np.zeros(1), to)
+        cast(np.zeros(1), "float16", **arguments)
     assert str(caught.value) == message
+
+
+def test_booleans_of_numpy():
+    x = np.array([500.0], np.float32)
+    assert bits(cast(x, "float8e4m3fn", saturate=np.False_)) == [0x7F]
 
 
 def test_options():
@@ -180,10 +238,23 @@ def test_packed_codes():
     for arguments, message in [
         ((b"\0", "int4", 3), "shape [3] of int4 needs 2 bytes, got 1"),
         ((b"\0", "string", 3), "strings have no packed form"),
+        ((b"\0", "int4", -1), "shape -1 is none of an array: negative dimensions are not allowed"),
+        (
+            (memoryview(b"\0\1\2\3")[::2], "int4", 4),
+            "data must be contiguous: memoryview: underlying buffer is not C-contiguous",
+        ),
+        (
+            (np.array([1, 2], ">u2"), "uint16", 2),
+            "data has the dtype >u2, which is not in the byte order of this machine: give data.view(numpy.uint8)",
+        ),
+        ((np.zeros(2, "V2"), "uint16", 2), "the dtype |V2 is no element type of ONNX"),
     ]:
         with pytest.raises(CastError) as caught:
             wgpu_cast.unpack(*arguments)
         assert str(caught.value) == message
+    with pytest.raises(TypeError) as unfit:
+        wgpu_cast.unpack("text", "int4", 3)
+    assert str(unfit.value) == "data must be bytes or another buffer, got str"
     with pytest.raises(CastError) as caught:
         wgpu_cast.pack(np.array(["1"]))
     assert str(caught.value) == "strings have no packed form"
@@ -202,7 +273,10 @@ def test_large_casts_with_any_number_of_threads():
             assert found == expected
     finally:
         wgpu_cast.set_threads(None)
-    for threads in (0, -1, 1025):
+    for threads in (0, -1, 1025, 1 << 64):
         with pytest.raises(CastError) as caught:
             wgpu_cast.set_threads(threads)
         assert str(caught.value) == f"the number of threads must be 1 to 1024, got {threads}"
+    with pytest.raises(TypeError) as unfit:
+        wgpu_cast.set_threads("2")
+    assert str(unfit.value) == "n must be an int or None, got str"

@@ -84,6 +84,61 @@ def test_refused(tmp_path):
     assert os.listdir(tmp_path) == ["a.npy"]
 
 
+def test_dry_runs(tmp_path):
+    """Losses are not known before the work."""
+    source, target = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    safetensors(source, {"a.weight": np.array([[1.0, 70000.0]], np.float32), "a.bias": np.ones(2, np.float32)})
+    done = convert(source, target, to="float16", exclude=["*.bias"], options=["--dry-run"])
+    assert [(t.name, t.source_type, t.type, t.bytes, t.losses) for t in sorted(done.tensors, key=lambda tensor: tensor.name)] == [
+        ("a.bias", "float", "float", 8, None),
+        ("a.weight", "float", "float16", 4, None),
+    ]
+    assert (done.losses, done.seconds, done.route, done.warnings) == (None, None, None, ())
+    done = convert(source, target, to="float8e4m3fn", options=["--quantize", "row", "--dry-run"])
+    assert [t.losses for t in done.tensors if t.type == "float8e4m3fn"] == [None]
+    np.save(tmp_path / "c.npy", np.ones(2))
+    done = convert([tmp_path / "c.npy", source], tmp_path / "folder", to="float16", options=["--dry-run"])
+    assert len(done.tensors) == 3
+    assert sorted(os.listdir(tmp_path)) == ["a.safetensors", "c.npy"]
+
+
+def test_scales_that_come_and_go(tmp_path):
+    """A tensor that one side lacks has no type there."""
+    source, small, back = (tmp_path / f"{name}.safetensors" for name in "abc")
+    safetensors(source, {"a.weight": np.ones((2, 4), np.float32)})
+    done = convert(source, small, to="float8e4m3fn", options=["--quantize", "row"])
+    [scale] = [tensor for tensor in done.tensors if tensor.source_type is None]
+    assert scale.type == "float" and scale.losses is None
+    done = convert(small, back, to="bfloat16", options=["--dequantize"])
+    assert [(t.name, t.source_type) for t in done.tensors if t.type is None] == [(scale.name, "float")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"options": ["--help"]}, ConvertError, "options has --help, which prints a text: run wgpu-cast --help"),
+        ({"options": ["-V"]}, ConvertError, "options has -V, which prints a text: run wgpu-cast -V"),
+        # A text is a sequence of texts; the first pattern would match everything.
+        ({"only": "*.bias"}, TypeError, "only must be a list of str, got the str '*.bias'"),
+        ({"exclude": "*.bias"}, TypeError, "exclude must be a list of str, got the str '*.bias'"),
+        ({"options": "--strict"}, TypeError, "options must be a list of str, got the str '--strict'"),
+        ({"source": ""}, ConvertError, "source is an empty path"),
+        ({"source": ["a.npy", ""]}, ConvertError, "source is an empty path"),
+        ({"target": ""}, ConvertError, "target is an empty path"),
+        ({"target": None}, TypeError, "target must be a path, got NoneType"),
+        ({"path": ""}, ConvertError, "path is an empty path"),
+        ({"path": "a.npy", "options": ["--help"]}, ConvertError, "options has --help, which prints a text: run wgpu-cast --help"),
+    ],
+)
+def test_arguments_of_another_kind(arguments, error, message):
+    with pytest.raises(error) as caught:
+        if "path" in arguments:
+            info(**arguments)
+        else:
+            convert(**({"source": "a.npy", "target": "b.npy", "to": "float16"} | arguments))
+    assert str(caught.value) == message
+
+
 class Stop(Exception):
     pass
 

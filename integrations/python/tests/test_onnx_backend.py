@@ -225,6 +225,12 @@ def test_what_is_refused(made: onnx.ModelProto, inputs: list[Array], text: str) 
     assert backend.is_compatible(made) == text.startswith(("the model has", "the input"))
 
 
+def test_masked_inputs_are_refused() -> None:
+    with pytest.raises(CastError) as error:
+        backend.run_model(cast_model(1, 10, 25), [np.ma.masked_array(np.ones(2, np.float32), [True, False])])
+    assert str(error.value).startswith("inputs[0] is a masked array")
+
+
 def test_a_device_that_is_refused() -> None:
     with pytest.raises(CastError) as error:
         backend.prepare(cast_model(FLOAT, INT4, 25), "CUDA:1")

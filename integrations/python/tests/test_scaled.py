@@ -90,6 +90,36 @@ def test_blocks() -> None:
     assert wgpu_cast.cast(np.ones((0, 3), np.int8), "float", scale=np.float32(3)).shape == (0, 3)
 
 
+def test_types() -> None:
+    """README.md says which types have scales, and which of them zero points."""
+    one = np.float32(1)
+    for of in TYPES.values():
+        x = source(of, (4,), np.random.default_rng(0))
+        if of.name in UNSCALED:
+            assert text(x, scale=one).endswith(
+                "scales apply to floats of at most 32 bits, to integers of at most 16 bits and to int32"
+            )
+            continue
+        assert wgpu_cast.cast(x, "float", scale=one, zero_point=np.int8(0)).shape == (4,)
+        if of.is_float or of.name == "int32":
+            assert text(x, scale=one, zero_point=np.int8(1)).endswith(f"must be 0 for {of.name}")
+        else:
+            wgpu_cast.cast(x, "float", scale=one, zero_point=np.int8(1))
+
+
+def test_matrices() -> None:
+    scale = np.asmatrix([[0.5, 2.0]], np.float32)
+    found = wgpu_cast.cast(np.array([[1, 2]], np.int8), "float", scale=scale, zero_point=np.asmatrix([[1, 0]]))
+    assert type(found) is np.ndarray and found.tolist() == [[0.0, 4.0]]
+
+
+def test_long_blocks() -> None:
+    x = np.ones((2, 3), np.int8)
+    scale = np.array([[2.0], [3.0]], np.float32)
+    for block in (3, 4, 1 << 70, (1, 1 << 70)):
+        assert wgpu_cast.cast(x, "float", scale=scale, block=block).tolist() == [[2.0] * 3, [3.0] * 3]
+
+
 def test_layouts() -> None:
     """Results are in C order, whatever the order of the source."""
     x = np.arange(24, dtype=np.int16).reshape(4, 6)
@@ -149,6 +179,8 @@ def test_errors() -> None:
     )
     assert text(x, scale=one, out=np.ones((4, 6), np.float16)) == "out has the dtype float16, the result has float32"
     assert text(x, scale=one, out=np.ones((6, 4), np.float32).T) == "out is not in C order"
-    text_as_block: Any = "1"
-    with pytest.raises(TypeError):
-        wgpu_cast.cast(x, "float", scale=rows, block=text_as_block)
+    wrong: Any
+    for wrong in ("1", (1, "1"), 1.5):
+        with pytest.raises(TypeError) as unfit:
+            wgpu_cast.cast(x, "float", scale=rows, block=wrong)
+        assert str(unfit.value) == f"block must be an int or a tuple of int, got {wrong!r}"

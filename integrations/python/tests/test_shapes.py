@@ -2,6 +2,7 @@
 
 import array
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -116,9 +117,52 @@ def test_masked_arrays_are_refused():
     x = np.ma.masked_array([1.0, 2.0], [True, False])
     with pytest.raises(CastError) as caught:
         cast(x, "float16")
-    assert str(caught.value) == (
-        "masked arrays are not cast, because the values behind the mask may be invalid: cast x.filled() or x.data"
-    )
+    assert str(caught.value) == "x is a masked array, and the values behind the mask may be invalid: give x.filled() or x.data"
+    one = np.array([1.0], np.float32)
+    for arguments in ({"scale": np.ma.masked_array(one)}, {"scale": one, "zero_point": np.ma.masked_array([0])}):
+        name = list(arguments)[-1]
+        with pytest.raises(CastError) as caught:
+            cast(np.ones(2, np.int8), "float", **arguments)
+        assert str(caught.value) == (
+            f"{name} is a masked array, and the values behind the mask may be invalid: give {name}.filled() or {name}.data"
+        )
+
+
+def test_lists_of_several_lengths():
+    with pytest.raises(CastError) as caught:
+        cast([[1], [2, 3]], "float")
+    assert str(caught.value).startswith("x is no array: setting an array element with a sequence.")
+
+
+BUSY = """
+import signal
+import numpy as np, wgpu_cast
+x = np.zeros((1 << 26) + 1, bool)
+out = np.zeros(x.shape, np.int8)
+told = set()
+def cast(*arguments):
+    try:
+        wgpu_cast.cast(*arguments[:2], out=arguments[2])
+    except wgpu_cast.CastError as error:
+        told.add(str(error))
+def others(*_):
+    cast(out[:1], "uint8", None)
+    cast(x[:1], "int8", out[:1])
+    cast(x[:1], "uint8", None)
+signal.signal(signal.SIGALRM, others)
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+while not told:
+    wgpu_cast.cast(x, "int8", out=out)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(sorted(told))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of Unix")
+def test_arrays_of_a_cast_that_runs():
+    """A handler of signals casts between two pieces of another cast, as another thread may."""
+    ran = subprocess.run([sys.executable, "-c", BUSY], capture_output=True, text=True, timeout=300)
+    assert ran.stdout == "['out is in use by another cast', 'x is being written by another cast']\n", ran
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ Results have the dtypes of numpy, or of ml_dtypes for bfloat16, float8, float6, 
 values are those of ONNX's newest opset: rounded once from the exact value, to nearest, ties to even; float8 saturates;
 floats are truncated to integers. opset= asks for the rules of an older one.
 
-Errors are CastError, a ValueError whose subclasses say more, or TypeError for arguments of another kind.
+Errors are CastError, a ValueError whose subclasses say more, or TypeError for arguments of another kind. Besides, memory may be
+short (MemoryError), and objects that numpy asks for their array may raise what they like.
 """
 
 import os as _os

@@ -10,20 +10,25 @@ from ._errors import CastError
 from ._typing import Array
 
 
-def as_array(x: Any) -> Array:
-    """The array of an argument: by ``__array__``, by the buffer protocol, or by ``__dlpack__``. Its memory is shared."""
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and isinstance(x, masked.MaskedArray):
-        raise CastError("masked arrays are not cast, because the values behind the mask may be invalid: cast x.filled() or x.data")
-    if isinstance(x, np.ndarray):
-        return x
+def as_array(x: Any, name: str = "x") -> Array:
+    """The array of an argument: by ``__array__``, by the buffer protocol, or by ``__dlpack__``. Its memory is shared. It is of no
+    subclass, whose methods may do other things: all results of ``numpy.matrix`` have two axes."""
+    if is_masked(x):
+        raise CastError(f"{name} is a masked array, and the values behind the mask may be invalid: give {name}.filled() or {name}.data")
     if hasattr(x, "__array__") or not hasattr(x, "__dlpack__"):
-        return np.asarray(x)
+        try:
+            return np.asarray(x)
+        except ValueError as error:
+            raise CastError(f"{name} is no array: {error}") from error
     try:
         return np.from_dlpack(x)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        name = type(x).__name__
-        raise CastError(f"numpy cannot take the memory of this {name} by DLPack: {error}") from error
+        raise CastError(f"numpy cannot take the memory of this {type(x).__name__} by DLPack: {error}") from error
+
+
+def is_masked(x: Any) -> bool:
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(x, masked.MaskedArray)
 
 
 def torch_of(x: Any) -> Any:
@@ -59,8 +64,7 @@ def check_out(out: Any, array: Array, target: int, dtype: np.dtype[Any] | None) 
     """Checks the array of a result. ``dtype`` is that of strings."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a numpy array, got {type(out).__name__}")
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and isinstance(out, masked.MaskedArray):
+    if is_masked(out):
         raise CastError("out is a masked array: give out.data")
     wanted = _native.dtype(target) if dtype is None else dtype
     if out.dtype != wanted:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import _native
+from ._errors import ConvertError
 from ._losses import Losses
 from ._types import element_type
 from ._typing import Path
@@ -33,24 +34,26 @@ class ConvertedTensor:
     file: str
     name: str
     shape: tuple[int, ...]
-    source_type: str
-    type: str
-    """The type in the output: ``source_type`` if the tensor stays as it is."""
+    source_type: str | None
+    """The type in the source; None for a scale that ``--quantize`` adds."""
+    type: str | None
+    """The type in the output: ``source_type`` if the tensor stays as it is. None for a scale that ``--dequantize`` leaves out."""
     source_bytes: int
     bytes: int
     losses: Losses | None
-    """What was lost; None if the tensor stays as it is."""
+    """What was lost; None if the tensor stays as it is, and with ``--dry-run``."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What a conversion did."""
+    """What a conversion did, or with ``options=["--dry-run"]`` would do. Then nothing was cast: ``losses``, ``seconds`` and ``route``
+    are None."""
 
     tensors: tuple[ConvertedTensor, ...]
-    losses: Losses
+    losses: Losses | None
     """What all tensors lost."""
-    seconds: float
-    route: str
+    seconds: float | None
+    route: str | None
     """Where the tensors were cast."""
     warnings: tuple[str, ...]
     """What the command warned of, such as values beyond the range of their type."""
@@ -76,7 +79,8 @@ def convert(
     several of them; ``target`` is the output, a folder for several. A new folder may have the name of a file, such as
     ``a.npy``, only if a ``/`` follows. ``to`` is an element type in any spelling. In files of several tensors, only floats
     are cast: those that match one of the patterns ``only`` and none of ``exclude``, where ``*`` matches any text.
-    ``options`` are further ones of the command, such as ``["--map", "*.bias=keep"]``; then ``to`` may be left out.
+    ``options`` are further ones of the command, such as ``["--map", "*.bias=keep"]``; then ``to`` may be left out. With
+    ``["--dry-run"]`` nothing is written, and the result tells what would be done.
 
     Tensor data streams through 1 GiB of memory. The output appears when it is complete. ``progress`` is called with the
     bytes that are done, the bytes of all outputs (with ``--quantize`` also those of the weights, which are read first), and
@@ -92,23 +96,51 @@ def convert(
         arguments.append(f"--to={element_type(to).name}")
     if round_mode != "up":
         arguments.append(f"--round-mode={round_mode}")
-    arguments += [f"--only={pattern}" for pattern in only]
-    arguments += [f"--except={pattern}" for pattern in exclude]
+    arguments += [f"--only={pattern}" for pattern in texts(only, "only")]
+    arguments += [f"--except={pattern}" for pattern in texts(exclude, "exclude")]
     arguments += ["--strict"] if strict else []
-    arguments += [f"--device={device}", *options]
+    arguments += [f"--device={device}", *further(options)]
+    output = path_of(target, "target")
     # Several outputs go to a folder.
-    arguments += ["--"] if len(sources) == 1 else [f"--out-dir={os.fspath(target)}", "--"]
-    arguments += [os.fspath(path) for path in sources]
-    arguments += [os.fspath(target)] if len(sources) == 1 else []
+    arguments += ["--"] if len(sources) == 1 else [f"--out-dir={output}", "--"]
+    arguments += [path_of(path, "source") for path in sources]
+    arguments += [output] if len(sources) == 1 else []
     printed, warnings = _native.run(arguments, progress)
     *tensors, summary = rows(printed)
     return Converted(
         tensors=tuple(map(converted_tensor, tensors)),
-        losses=Losses(**summary["lost"]),
-        seconds=summary["seconds"],
-        route=summary["route"],
+        # The summary of a dry run has files instead.
+        losses=Losses(**summary["lost"]) if "lost" in summary else None,
+        seconds=summary.get("seconds"),
+        route=summary.get("route"),
         warnings=tuple(warnings),
     )
+
+
+def path_of(path: Path, name: str) -> str:
+    """The text of a path. The command does not tell which argument is empty."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise TypeError(f"{name} must be a path, got {type(path).__name__}") from None
+    if not text:
+        raise ConvertError(f"{name} is an empty path", 2)
+    return text
+
+
+def texts(given: Sequence[str], name: str) -> Sequence[str]:
+    """Refuses a text, which is a sequence of its characters: as patterns, ``*.bias`` would match everything."""
+    if isinstance(given, str):
+        raise TypeError(f"{name} must be a list of str, got the str {given!r}")
+    return given
+
+
+def further(options: Sequence[str]) -> Sequence[str]:
+    """The options of the command, without those for which it prints a text instead of working."""
+    for option in texts(options, "options"):
+        if option in ("-h", "--help", "-V", "--version"):
+            raise ConvertError(f"options has {option}, which prints a text: run wgpu-cast {option}", 2)
+    return options
 
 
 def rows(printed: str) -> list[dict[str, Any]]:
@@ -139,7 +171,7 @@ def info(path: Path, *, options: Sequence[str] = ()) -> list[StoredTensor]:
 
     Raises ConvertError with the message of the command if a file is invalid.
     """
-    printed, _ = _native.run(["info", "--json", *options, "--", os.fspath(path)], None)
+    printed, _ = _native.run(["info", "--json", *further(options), "--", path_of(path, "path")], None)
     return [
         StoredTensor(row["file"], row["tensor"], tuple(row["shape"]), row["from"], row["bytes"][0])
         for row in rows(printed)

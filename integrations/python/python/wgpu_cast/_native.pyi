@@ -15,6 +15,7 @@ __all__ = [
     "cast",
     "cast_codes",
     "cast_scaled",
+    "check_options",
     "devices",
     "dtype",
     "element_bits",
@@ -28,6 +29,7 @@ __all__ = [
     "read_node",
     "run",
     "set_threads",
+    "string_dtype",
     "unpack_codes",
 ]
 
@@ -101,6 +103,7 @@ def cast_scaled(
     zero_points: Array | None,
     how: How,
 ) -> tuple[int, ...] | None: ...
+def check_options(from_: int, to: int, how: How) -> None: ...
 def parse(
     strings: list[str],
     destination: Array,
@@ -116,6 +119,7 @@ def element_code(to: Any) -> int: ...
 def element_bits(code: int) -> int: ...
 def element_name(code: int) -> str: ...
 def dtype(code: int) -> np.dtype[Any]: ...
+def string_dtype(to: Any) -> np.dtype[Any] | None: ...
 def element_types() -> list[tuple[str, int, int | None, list[str]]]: ...
 def read_node(
     opset: int, attributes: list[tuple[str, str, object]], source: int, like: int | None

@@ -49,14 +49,31 @@ def unpack(data: Any, dtype: Any, shape: int | Sequence[int]) -> Array:
     ``data`` is bytes or any buffer. ``dtype`` is an element type in any spelling. The result has this ``shape`` and the
     dtype of numpy or ml_dtypes, with one code in each byte for the types of fewer than 8 bits.
 
-    Raises CastError if ``data`` does not have the bytes of ``shape``, and MissingLibraryError without ml_dtypes.
+    Raises CastError if ``data`` does not have the bytes of ``shape`` or is not contiguous, and MissingLibraryError without ml_dtypes.
     """
     code = _native.element_code(dtype)
     if code == STRING:
         raise CastError("strings have no packed form")
-    codes = np.empty(shape, _native.dtype(code))
-    packed = as_array(data) if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
-    return unpack_array(np.require(packed, requirements=["C", "A"]), code, codes)
+    try:
+        codes = np.empty(shape, _native.dtype(code))
+    except ValueError as error:
+        raise CastError(f"shape {shape!r} is none of an array: {error}") from None
+    return unpack_array(np.require(packed_bytes(data), requirements=["C", "A"]), code, codes)
+
+
+def packed_bytes(data: Any) -> Array:
+    """The array of bytes, or an array whose memory has them."""
+    if isinstance(data, np.ndarray):
+        array = as_array(data, "data")
+        if not array.dtype.isnative:
+            raise CastError(f"data has the dtype {array.dtype}, which is not in the byte order of this machine: give data.view(numpy.uint8)")
+        return array
+    try:
+        return np.frombuffer(data, np.uint8)
+    except TypeError:
+        raise TypeError(f"data must be bytes or another buffer, got {type(data).__name__}") from None
+    except BufferError as error:
+        raise CastError(f"data must be contiguous: {error}") from None
 
 
 def unpack_array(packed: Array, code: int, codes: Array) -> Array:

@@ -57,7 +57,7 @@ def native_codes(array: Array) -> Array:
 
 def floats(scale: Any) -> Array:
     """Scales as float32, in C order."""
-    given = scale if isinstance(scale, np.ndarray) else np.asarray(scale)
+    given = as_array(scale, "scale")
     code = _native.element_code(native(given.dtype))
     if code == FLOAT:
         return np.require(given, np.float32, ["C", "A"])
@@ -79,7 +79,7 @@ def is_integer(code: int) -> bool:
 
 def integers(zero_point: Any, shape: tuple[int, ...]) -> Array:
     """Zero points as int32, one for each scale, in C order."""
-    given = zero_point if isinstance(zero_point, np.ndarray) else np.asarray(zero_point)
+    given = as_array(zero_point, "zero_point")
     if not is_integer(_native.element_code(native(given.dtype))):
         raise CastError(f"zero_point has the dtype {given.dtype}: it must be an integer dtype")
     if given.shape != shape:
@@ -96,7 +96,10 @@ def blocks(shape: tuple[int, ...], scales: tuple[int, ...], block: Any) -> list[
     """The elements along each axis that share a scale."""
     if block is None:
         return derived(shape, scales)
-    given = [operator.index(size) for size in block] if isinstance(block, (tuple, list)) else last_axis(shape, operator.index(block))
+    try:
+        given = [operator.index(size) for size in block] if isinstance(block, (tuple, list)) else last_axis(shape, operator.index(block))
+    except TypeError:
+        raise TypeError(f"block must be an int or a tuple of int, got {block!r}") from None
     if len(given) != len(shape):
         raise CastError(f"block {block!r} has {len(given)} axes, the array has the shape {shape}")
     if any(size < 1 for size in given):
@@ -104,7 +107,8 @@ def blocks(shape: tuple[int, ...], scales: tuple[int, ...], block: Any) -> list[
     wanted = tuple(-(-length // size) for length, size in zip(shape, given))
     if scales != wanted:
         raise CastError(f"scale has the shape {scales}, blocks {tuple(given)} of the shape {shape} need {wanted}")
-    return given
+    # Of longer blocks, only this much is used; a larger number may be none of Rust.
+    return [min(size, max(length, 1)) for length, size in zip(shape, given)]
 
 
 def last_axis(shape: tuple[int, ...], block: int) -> list[int]:

@@ -15,6 +15,7 @@ def cast(array: Array, source: int, to: Any, target: int, out: Any, how: How) ->
     """Casts from strings, to strings, or both. The elements are cast in row-major order, so that errors name the index
     of that order."""
     no_losses(how)
+    _native.check_options(source, target, how)
     if target == STRING:
         texts = texts_of(array) if source == STRING else numbers_as_texts(array, source, how)
         dtype = dtype_of_texts(to, texts, out)
@@ -45,8 +46,25 @@ def texts_of(array: Array) -> list[str]:
         if isinstance(element, bytes):
             elements[index] = decoded(element, index)
         elif not isinstance(element, str):
-            raise CastError(f"element {index} of the object array is no str, but {type(element).__name__}")
+            raise CastError(no_text(array, index, element))
+        elif not element.isascii():
+            check_text(element, index)
     return elements
+
+
+def no_text(array: Array, index: int, element: object) -> str:
+    if array.dtype.kind == "T":
+        return f"element {index} of the {array.dtype} array is a missing value, which ONNX's strings do not have"
+    return f"element {index} of the object array is no str, but {type(element).__name__}"
+
+
+def check_text(element: str, index: int) -> None:
+    """Refuses what ONNX's strings, which are UTF-8, cannot hold."""
+    try:
+        element.encode()
+    except UnicodeEncodeError as error:
+        surrogate = ord(element[error.start])
+        raise CastError(f"element {index} is not valid UTF-8: it has the lone surrogate U+{surrogate:04X}") from None
 
 
 def decoded(element: bytes, index: int) -> str:
@@ -63,22 +81,18 @@ def numbers_as_texts(array: Array, source: int, how: How) -> list[str]:
 
 def dtype_of_texts(to: Any, texts: list[str], out: Any) -> np.dtype[Any]:
     """The dtype of the result: that of ``out``, the one that ``to`` names, or ``<U`` of the longest text."""
-    wanted: np.dtype[Any]
-    if isinstance(out, np.ndarray) and out.dtype.kind in "USTO":
-        wanted = out.dtype
-    else:
-        try:
-            wanted = np.dtype(to) if not isinstance(to, (int, str)) else np.dtype(np.str_)
-        except TypeError:
-            wanted = np.dtype(np.str_)
+    wanted = out.dtype if isinstance(out, np.ndarray) and out.dtype.kind in "USTO" else _native.string_dtype(to)
+    if wanted is None:
+        wanted = np.dtype(np.str_)
     if wanted.kind not in "US":
         return wanted
-    longest = max((len(text.encode()) if wanted.kind == "S" else len(text) for text in texts), default=0)
-    width = wanted.itemsize // (4 if wanted.kind == "U" else 1)
+    is_bytes = wanted.kind == "S"
+    longest = max((len(text.encode()) if is_bytes else len(text) for text in texts), default=0)
+    width = wanted.itemsize // (1 if is_bytes else 4)
     if width == 0:
         return np.dtype((wanted.type, max(longest, 1)))
     if longest > width:
-        raise CastError(f"the dtype {wanted} holds {width} characters, a text has {longest}")
+        raise CastError(f"the dtype {wanted} holds {width} {'bytes' if is_bytes else 'characters'}, a text has {longest}")
     return wanted
 
 

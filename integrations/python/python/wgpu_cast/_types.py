@@ -22,7 +22,8 @@ class ElementType:
     bits: int | None
     """The width of a code in bits: 2, 4, 6, 8, 16, 32 or 64. None for strings."""
     aliases: tuple[str, ...]
-    """Other names that are accepted. Case, ``_`` and ``-`` do not matter."""
+    """Other names that are accepted. Case, ``_`` and ``-`` do not matter. Names that in lower case are
+    those of other types in numpy, such as ``i8``, are not here: then they are refused."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -44,7 +45,7 @@ _BY_NUMBER = {element.onnx: element for element in ELEMENT_TYPES}
 
 def element_type(x: Any) -> ElementType:
     """The element type that ``x`` means: a name in any spelling, an ONNX number, or a dtype of numpy, ml_dtypes, jax or
-    torch.
+    torch, or the class of such a dtype or of its scalars.
 
     Strings have the dtypes ``U``, ``S``, ``StringDType`` and ``object``.
 

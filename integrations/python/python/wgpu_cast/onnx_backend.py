@@ -22,6 +22,7 @@ from onnx import numpy_helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from wgpu_cast import CastError, ElementType, element_type
+from wgpu_cast._arrays import as_array
 from wgpu_cast._onnx_nodes import OPERATORS, CastNode, values_of
 
 __all__ = ["CastBackend", "CastBackendRep", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
@@ -71,7 +72,7 @@ class CastBackendRep(BackendRep):
             names = [name for name in names if name not in self._constants]
         if len(inputs) != len(names):
             raise CastError(f"the model has {len(names)} inputs, got {len(inputs)}")
-        found = {name: as_array(x) for name, x in zip(names, inputs, strict=True)}
+        found = dict(zip(names, as_arrays(inputs), strict=True))
         for name, x in found.items():
             if (got := element_type(x.dtype)) != self._given[name]:
                 raise CastError(f'the input "{name}" is {self._given[name].name} in the model, got {got.name}')
@@ -131,7 +132,7 @@ class CastBackend(Backend):
         check_device(device)
         opset = kwargs.get("opset_version", NEWEST)
         super().run_node(node, inputs, device, outputs_info, opset_version=opset)
-        arrays = [as_array(x) for x in inputs]
+        arrays = as_arrays(inputs)
         given = {name: element_type(x.dtype) for name, x in zip(node.input, arrays, strict=True)}
         reader = Reader(opset, given, {})
         reader.read(node)
@@ -194,8 +195,10 @@ def declared(value: onnx.ValueInfoProto) -> ElementType:
     return element_type(value.type.tensor_type.elem_type)
 
 
-def as_array(x: Any) -> Array:
-    return numpy_helper.to_array(x) if isinstance(x, onnx.TensorProto) else np.asarray(x)
+def as_arrays(inputs: Sequence[Any]) -> list[Array]:
+    return [
+        numpy_helper.to_array(x) if isinstance(x, onnx.TensorProto) else as_array(x, f"inputs[{index}]") for index, x in enumerate(inputs)
+    ]
 
 
 def check_device(device: str) -> None:
