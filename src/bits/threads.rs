@@ -24,7 +24,8 @@ thread_local! {
 /// With the feature `threads`, large casts otherwise use the threads of the current rayon pool. That is the pool whose
 /// task is running, or else the global pool; `pool.install(|| cpu::cast(…))` chooses a pool. While the calling thread
 /// waits for them, it may run other tasks of that pool. If the caller holds a lock that such a task waits for, this is
-/// a deadlock. Such a caller must cast inside this function.
+/// a deadlock. Such a caller must cast inside this function. If the system starts no threads for the global pool, casts use
+/// this thread alone. rayon does not try again.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};

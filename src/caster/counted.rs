@@ -15,7 +15,8 @@ impl Prepared {
     /// are, also those in the same byte.
     ///
     /// The slices are those of a cast of the prepared number of elements. The first casts of this kind compile kernels
-    /// of their own, unless [`warm_up_counted`](crate::Caster::warm_up_counted) did. Each dispatch has the workgroups that the prepared number needs.
+    /// of their own, unless [`warm_up_counted`](crate::Caster::warm_up_counted) did. Each dispatch has the workgroups that the
+    /// prepared number needs.
     ///
     /// # Errors
     /// [`CastFault::Slice`] for an invalid `count`: it must have 4 bytes, its offset must be a multiple of 4, and its buffer

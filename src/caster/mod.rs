@@ -184,14 +184,15 @@ impl Caster {
         })
     }
 
-    /// As [`warm_up`](Self::warm_up), for the dispatches that several casts of a list share
-    /// ([`bind_many`](Self::bind_many), [`many`](Self::many)). What shares none takes the kernels of `warm_up`: views, and
-    /// the only cast between two buffers.
+    /// As [`warm_up`](Self::warm_up), for casts of a list: neither [`bind_many`](Self::bind_many) nor [`Many::bind`] has to
+    /// compile then, but for counts, which [`warm_up_counted`](Self::warm_up_counted) is for. This includes the kernels of
+    /// `warm_up`, because a dispatch that a cast of the list shares with no other takes those.
     ///
     /// # Errors
     /// As [`warm_up`](Self::warm_up).
     pub fn warm_up_many(&self, specs: &[CastSpec], coverage: Coverage) -> Result<(), Error> {
         self.compile_all(specs, |conversion, kernels| {
+            kernels.extend(self.keys(conversion, coverage));
             let kinds = plan::merged_kernels(conversion, coverage, &self.settings);
             kernels.extend(kinds.map(|(kind, access)| (*conversion, kind, access, ParameterSpace::Table)));
         })

@@ -4,13 +4,14 @@
 //! the caller's variable.
 
 use super::array::{Array, Elements};
-use super::functions::{Function, Functions};
+use super::functions::{Function, Functions, suffix};
 use super::names::{self, rename};
 use super::types::Type;
 use super::values::word;
 use crate::types::element::ElementType;
 use crate::types::error::Error;
 use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
 
 /// The WGSL lines that find where a code of less than 32 bits starts.
 struct Place {
@@ -99,7 +100,8 @@ impl Functions {
     /// earlier function under the same prefix takes it for an array of other elements or has the name of this one.
     pub fn load<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
-        self.check(element_type, array)?;
+        let name = self.name(&format!("load_{element_type}_{}", array.name));
+        self.note(element_type, array, &[&name])?;
         let bits = element_type.code_bits();
         let body = match bits {
             64 => format!("return vec2<u32>({}, {});", array.word("2u * index"), array.word("2u * index + 1u")),
@@ -118,8 +120,7 @@ impl Functions {
                 }
             }
         };
-        let name = self.name(&format!("load_{element_type}_{}", array.name));
-        self.write_over(array.name, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body)
+        Ok(self.write_over(array.name, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body))
     }
 
     /// `load_{type}_as_f32_{array}(index) -> f32`: the value of an element of an array; see [`load`](Self::load) and
@@ -129,9 +130,9 @@ impl Functions {
     /// As [`load`](Self::load).
     pub fn load_value<'a>(&mut self, from: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
-        self.check(from, array)?;
         let name = self.name(&format!("load_{from}_as_{}_{}", self.values.name(), array.name));
-        self.note_function(&name, array.name)?;
+        let of_code = self.name(&format!("load_{from}_{}", array.name));
+        self.note(from, array, &[&name, &of_code])?;
         let load = self.load(from, array)?;
         let decode = self.decode(from)?;
         let body = format!("return {}({}(index));", decode.name(), load.name());
@@ -178,15 +179,15 @@ impl Functions {
         options: &CastOptions,
         array: impl Into<Array<'a>>,
     ) -> Result<Function, Error> {
-        let array = array.into();
+        let (array, values) = (array.into(), self.values.name());
+        let spec = CastSpec::new(ElementType::FLOAT, to).with_options(*options);
+        let of_code = self.name(&format!("store_{to}_{}", array.name));
+        let told = if to.is_numeric() { suffix(&spec)? } else { String::new() };
+        let name = self.name(&format!("store_{to}{told}_from_{values}_{}", array.name));
+        self.note(to, array, &[&name, &of_code])?;
         let store = self.store(to, array)?;
         let encode = self.encode(to, options)?;
-        let values = self.values.name();
         let body = format!("{}(index, {}(value));", store.name(), encode.name());
-        let first = self.name(&format!("{values}_to_"));
-        let to = encode.name().strip_prefix(&first).unwrap_or_default();
-        let name = self.name(&format!("store_{to}_from_{values}_{}", array.name));
-        self.note_function(&name, array.name)?;
         Ok(self.write(name, &[("index", Type::U32), ("value", self.values.of(1))], None, &body))
     }
 
@@ -198,7 +199,8 @@ impl Functions {
         verb: &str,
         put: impl Fn(&str, &str, &str) -> String,
     ) -> Result<Function, Error> {
-        self.check(element_type, array)?;
+        let name = self.name(&format!("{verb}_{element_type}_{}", array.name));
+        self.note(element_type, array, &[&name])?;
         let bits = element_type.code_bits();
         let body = match bits {
             64 => {
@@ -217,16 +219,15 @@ impl Functions {
                 body
             }
         };
-        let name = self.name(&format!("{verb}_{element_type}_{}", array.name));
         let arguments = [("index", Type::U32), ("code", Type::code(element_type))];
-        self.write_over(array.name, name, &arguments, None, &body)
+        Ok(self.write_over(array.name, name, &arguments, None, &body))
     }
 
-    /// Checks that the array's name is valid and that its elements have codes.
-    fn check(&mut self, element_type: ElementType, array: Array<'_>) -> Result<(), Error> {
+    /// Checks that the array's name is valid and that its elements have codes. Records the names of its functions.
+    fn note(&mut self, element_type: ElementType, array: Array<'_>, functions: &[&str]) -> Result<(), Error> {
         names::check(array.name)?;
         match element_type.is_numeric() {
-            true => self.note_array(array.name, array.elements),
+            true => self.note_functions(functions, (array.name, array.elements)),
             false => Err(Error::no_codes(element_type)),
         }
     }
@@ -240,12 +241,11 @@ impl Functions {
         arguments: &[(&str, Type)],
         result: Option<Type>,
         body: &str,
-    ) -> Result<Function, Error> {
-        self.note_function(&name, variable)?;
+    ) -> Function {
         let other = |word: &str| (word == variable && word != "ARRAY").then(|| format!("{word}_here"));
         let body = rename(body, |word| if word == "ARRAY" { Some(variable.to_owned()) } else { other(word) });
         let names: Vec<_> = arguments.iter().map(|(name, _)| other(name).unwrap_or((*name).to_owned())).collect();
         let arguments: Vec<_> = names.iter().zip(arguments).map(|(name, (_, kind))| (name.as_str(), *kind)).collect();
-        Ok(self.write(name, &arguments, result, &body))
+        self.write(name, &arguments, result, &body)
     }
 }

@@ -40,7 +40,8 @@ impl Function {
 /// Ask for the functions that the kernel needs; [`wgsl`](Self::wgsl) then gives the text. Each method returns the name
 /// and the types of a function. It may be called again: a function is not written twice. Every name in the module's
 /// scope is the prefix, an underscore and the name in the method's documentation. So functions under two prefixes never
-/// collide, unless one prefix begins with the other and an underscore, as `q_a` and `q`. The text has no entry point, no binding and no directive, and needs no language extension. Only a
+/// collide, unless one prefix begins with the other and an underscore, as `q_a` and `q`. The text has no entry point, no
+/// binding and no directive, and needs no language extension. Only a
 /// [`Table`](super::Table) adds a variable.
 ///
 /// ```
@@ -194,29 +195,26 @@ impl Functions {
         self.list.iter().find(|function| function.name == name).cloned()
     }
 
-    /// Records that a function uses `name` as an array of `elements`.
+    /// Records that functions of these names are those of an array of a name and of elements. After an error nothing is recorded.
+    /// The names of two arrays can make one name of two functions: `load` of `as_f32_a`, and `load_value` of `a`.
     ///
     /// # Errors
-    /// [`Error::WgslName`] if an earlier function uses it as an array of other elements.
-    pub(super) fn note_array(&mut self, name: &str, elements: Elements) -> Result<(), Error> {
-        match self.arrays.iter().find(|(known, _)| known == name) {
-            None => self.arrays.push((name.to_owned(), elements)),
-            Some((_, known)) if *known == elements => {}
-            Some(_) => return Err(Error::WgslName { name: name.to_owned(), taken: true }),
+    /// [`Error::WgslName`] if an earlier function uses the name for an array of other elements, or if an earlier function of
+    /// another array has one of the names.
+    pub(super) fn note_functions(&mut self, names: &[&str], array: (&str, Elements)) -> Result<(), Error> {
+        let (variable, elements) = array;
+        let other_elements = self.arrays.iter().any(|(known, other)| known == variable && *other != elements);
+        let other_array = |name: &&str| self.of_arrays.iter().any(|[known, of]| known == name && of != variable);
+        if other_elements || names.iter().any(other_array) {
+            return Err(Error::WgslName { name: variable.to_owned(), taken: true });
         }
-        Ok(())
-    }
-
-    /// Records that a function of this name is that of an array. The name of another array can make the same name of another
-    /// function: `load` of `as_f32_a`, and `load_value` of `a`.
-    ///
-    /// # Errors
-    /// [`Error::WgslName`] if an earlier function of another array has this name.
-    pub(super) fn note_function(&mut self, name: &str, array: &str) -> Result<(), Error> {
-        match self.of_arrays.iter().find(|[known, _]| known == name) {
-            None => self.of_arrays.push([name.to_owned(), array.to_owned()]),
-            Some([_, known]) if known == array => {}
-            Some(_) => return Err(Error::WgslName { name: array.to_owned(), taken: true }),
+        if !self.arrays.iter().any(|(known, _)| known == variable) {
+            self.arrays.push((variable.to_owned(), elements));
+        }
+        for name in names {
+            if !self.of_arrays.iter().any(|[known, _]| known == name) {
+                self.of_arrays.push([(*name).to_owned(), variable.to_owned()]);
+            }
         }
         Ok(())
     }

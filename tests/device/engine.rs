@@ -74,6 +74,30 @@ fn casts_on_this_thread_need_no_other() {
     }
 }
 
+/// The error names the limit that is too small.
+#[test]
+fn a_device_with_small_workgroups_is_an_error() {
+    let (small, found) = (32, adapter::own());
+    let limits = wgpu::Limits::downlevel_defaults();
+    for (name, required_limits) in [
+        (
+            "max_compute_invocations_per_workgroup",
+            wgpu::Limits { max_compute_invocations_per_workgroup: small, ..limits.clone() },
+        ),
+        ("max_compute_workgroup_size_x", wgpu::Limits { max_compute_workgroup_size_x: small, ..limits.clone() }),
+    ] {
+        let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        let (device, _) = pollster::block_on(found.request_device(&descriptor)).unwrap();
+        let spec = CastSpec::new(FLOAT, ElementType::FLOAT16);
+        let error = Caster::new(&device).prepare(&spec, 5).map(drop).unwrap_err();
+        let is_told = matches!(
+            &error,
+            Error::Cast { cause: CastFault::Limit { limit, needed: 256, allowed: 32, .. }, .. } if *limit == name
+        );
+        assert!(is_told, "{error}");
+    }
+}
+
 #[test]
 fn a_device_without_compute_shaders_is_an_error() {
     let found = adapter::own();

@@ -238,31 +238,43 @@ fn names_say_what_is_converted() {
     assert_eq!(bytes(&mut functions, ElementType::INT4, ElementType::FLOAT16), 64);
 }
 
-/// The names of two arrays can make one name of two functions.
+/// The names of two arrays can make one name of two functions. After the error nothing is written or taken.
 #[test]
 fn a_function_never_stands_for_that_of_another_array() {
     let (float, options) = (ElementType::FLOAT, CastOptions::default());
-    let taken = |result: Result<wgsl::Function, Error>, array: &str| {
-        let error = result.unwrap_err();
-        assert!(matches!(&error, Error::WgslName { name, taken: true, .. } if name == array), "{error}");
-    };
+    type Ask = fn(&mut Functions, Array<'_>) -> Result<wgsl::Function, Error>;
+    let asks: [[(Ask, &str); 2]; 2] = [
+        [
+            (|functions, array| functions.load(ElementType::FLOAT, array), "as_f32_"),
+            (|functions, array| functions.load_value(ElementType::FLOAT, array), ""),
+        ],
+        [
+            (|functions, array| functions.store(ElementType::FLOAT, array), "from_f32_"),
+            (|functions, array| functions.store_value(ElementType::FLOAT, &CastOptions::default(), array), ""),
+        ],
+    ];
+    for [code, value] in asks {
+        for [(first, before), (second, after)] in [[code, value], [value, code]] {
+            let mut functions = Functions::new("q").unwrap();
+            let [known, taken] = [format!("{before}a"), format!("{after}a")];
+            let written = first(&mut functions, Array::from(&known[..])).unwrap();
+            let (text, list) = (functions.wgsl().to_owned(), functions.list().to_vec());
+            for array in [Array::from(&taken[..]), Array::of_vectors(&taken)] {
+                let error = second(&mut functions, array).unwrap_err();
+                assert!(matches!(&error, Error::WgslName { name, taken: true, .. } if *name == taken), "{error}");
+                assert_eq!((functions.wgsl(), functions.list()), (&text[..], &list[..]));
+            }
+            // The same function again.
+            assert_eq!(first(&mut functions, Array::from(&known[..])).unwrap(), written);
+            assert_eq!(functions.wgsl(), text);
+            // The array of the refused name may still be one of vectors.
+            functions.load(ElementType::INT4, Array::of_vectors(&taken)).unwrap();
+        }
+    }
     let mut functions = Functions::new("q").unwrap();
     assert_eq!(functions.load(float, "as_f32_a").unwrap().name(), "q_load_float_as_f32_a");
-    let text = functions.wgsl().to_owned();
-    taken(functions.load_value(float, "a"), "a");
-    assert_eq!(functions.wgsl(), text);
     assert_eq!(functions.load_value(float, "b").unwrap().name(), "q_load_float_as_f32_b");
-    taken(functions.load(float, "as_f32_b"), "as_f32_b");
-    functions.store(float, "from_f32_a").unwrap();
-    taken(functions.store_value(float, &options, "a"), "a");
-    functions.store_value(float, &options, "b").unwrap();
-    taken(functions.store(float, "from_f32_b"), "from_f32_b");
-    // The same functions again.
-    let text = functions.wgsl().to_owned();
-    functions.load(float, "as_f32_a").unwrap();
-    functions.load_value(float, "b").unwrap();
-    functions.store_value(float, &options, "b").unwrap();
-    assert_eq!(functions.wgsl(), text);
+    assert_eq!(functions.store_value(float, &options, "b").unwrap().name(), "q_store_float_from_f32_b");
 }
 
 #[test]

@@ -109,8 +109,10 @@ fn large_work_uses_the_pool_unless_it_is_on_this_thread() {
 #[test]
 fn large_work_needs_no_other_thread() {
     const CHILD: &str = "WGPU_CAST_TEST_REFUSED";
-    if std::env::var_os(CHILD).is_some() {
+    if let Some(child) = std::env::var_os(CHILD) {
         assert!(std::thread::Builder::new().spawn(|| ()).is_err(), "a thread was started");
+        // The application has tried to build the pool before.
+        assert!(child != "tried" || ThreadPoolBuilder::new().build_global().is_err());
         for (_, work, _, large) in WORK {
             work(large);
             work(large);
@@ -118,9 +120,12 @@ fn large_work_needs_no_other_thread() {
         return;
     }
     let name = "threads::large_work_needs_no_other_thread";
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    // With one thread for tests, they run on the main thread.
-    let child = child.args([name, "--exact", "--test-threads=1"]).env(CHILD, "1");
-    let child = child.env("RUST_MIN_STACK", (usize::MAX - (1 << 24)).to_string()).output().unwrap();
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    for how in ["untried", "tried"] {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        // With one thread for tests, they run on the main thread.
+        let child = child.args([name, "--exact", "--test-threads=1"]).env(CHILD, how);
+        let child = child.env("RUST_MIN_STACK", (usize::MAX - (1 << 24)).to_string()).output().unwrap();
+        let told = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && told.contains("1 passed"), "{how}: {told}");
+    }
 }

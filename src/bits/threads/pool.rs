@@ -19,8 +19,10 @@ fn global_pool_exists() -> bool {
     static EXISTS: OnceLock<bool> = OnceLock::new();
     *EXISTS.get_or_init(|| match ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
-        // The error of a pool that existed before has no source, that of a thread which was refused has one.
-        Err(error) => error.source().is_none(),
+        // A thread was refused.
+        Err(error) if error.source().is_some() => false,
+        // The application has built the pool, or has tried: rayon tries once only. It panics if there is none.
+        Err(_) => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
     })
 }
 

@@ -11,6 +11,7 @@ use wgpu_cast::ElementType;
 
 use super::dequantize::LONGEST_CONFIGURATION;
 use super::folder_types::FolderTypes;
+use super::inputs::check_regular;
 use super::json::{Members, members, repeated};
 use super::quantize::{configuration, transposed_layers};
 use crate::failure::Failure;
@@ -81,8 +82,15 @@ pub const OUTDATED: &str = "left as it is; it does not hold for the tensors any 
 pub fn outdated(folder: &Path, types: &FolderTypes) -> Vec<String> {
     let mut told = Vec::new();
     let path = folder.join(OF_MODEL);
-    if changes(&path, types).is_ok_and(|changes| !changes.edits.is_empty()) {
-        told.push(format!("{}: {OUTDATED} (a conversion of the whole folder changes it)", path.display()));
+    if check_regular(&path).is_ok() {
+        match changes(&path, types) {
+            Ok(Changes { edits, .. }) if !edits.is_empty() => {
+                told.push(format!("{}: {OUTDATED} (a conversion of the whole folder changes it)", path.display()));
+            }
+            Ok(Changes { warnings, .. }) if warnings.is_empty() => {}
+            // It cannot be read, or says something that a conversion would not change.
+            _ => told.push(format!("{}: left as it is, and may not hold for the tensors any more", path.display())),
+        }
     }
     let path = folder.join(OF_SCALES);
     if types.is_dequantized() && path.exists() {

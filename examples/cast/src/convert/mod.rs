@@ -36,7 +36,7 @@ mod source_types;
 mod stamp;
 mod writer;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -246,7 +246,8 @@ fn add_copies(
     if args.in_place && args.changes_scales() {
         // Files are converted without what lies beside them.
         let alone = types.iter().filter(|(folder, _)| !copies.iter().any(|(from, _)| from.parent() == Some(folder)));
-        told.extend(alone.flat_map(|(folder, types)| config::outdated(folder, types)));
+        let alone: BTreeMap<_, _> = alone.collect();
+        told.extend(alone.into_iter().flat_map(|(folder, types)| config::outdated(folder, types)));
     }
     for (from, to) in copies.into_iter().filter(|(from, _)| !read.contains(&place(from))) {
         let types = from.parent().and_then(|folder| types.get(folder));

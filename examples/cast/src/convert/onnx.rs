@@ -28,8 +28,9 @@ impl Task {
         let mut sources = vec![Source::of(path)];
         let input = inputs::open(path)?;
         let scan = ModelScan::read(&input).map_err(fail)?;
-        let complex = args.rules.check_complex_of(scan.tensors().map(|tensor| (tensor.name, tensor.element_type)));
-        complex.map_err(|what| Failure::at(path, what))?;
+        let tensors = scan.tensors().map(|tensor| (tensor.name, tensor.element_type));
+        let checked = args.rules.check_types(tensors, "complex numbers and elements of unknown types are");
+        checked.map_err(|what| Failure::at(path, what))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         sources.extend(scan.external_files().map(|name| Source::of(&folder.join(name))));
         // The files of external data are checked now, and opened again when they are read.

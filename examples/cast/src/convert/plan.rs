@@ -208,14 +208,15 @@ pub fn tensors(
     if format == FileFormat::Npz {
         return npz::tensors(&inputs::open(path)?, path, from);
     }
+    let input = inputs::open(path)?;
     if format == FileFormat::Npy
         && from.plain().is_none()
-        && let Some((header, bytes)) = single::npy_of_no_type(path)?
+        && let Some((header, bytes)) = single::npy_of_no_type(&input, path)?
     {
         let row = report(String::new(), header.shape, None, bytes);
         return Ok(vec![TensorReport { dtype: Some(header.dtype), ..row }]);
     }
-    let Single { tensor, .. } = Single::open(path, format, from.plain(), None)?;
+    let Single { tensor, .. } = Single::of(input, path, format, from.plain(), None)?;
     Ok(vec![report(tensor.name().to_owned(), tensor.shape(), Some(tensor.element_type()), tensor.bytes())])
 }
 

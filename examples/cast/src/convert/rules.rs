@@ -188,22 +188,24 @@ impl Rules {
     /// # Errors
     /// The first such tensor, and the reason.
     pub fn check_complex(&self, file: &SafetensorsFile) -> Result<(), String> {
-        self.check_complex_of(file.tensors().iter().map(|tensor| (tensor.name.as_str(), tensor.element_type)))
+        let tensors = file.tensors().iter().map(|tensor| (tensor.name.as_str(), tensor.element_type));
+        self.check_types(tensors, "complex numbers are")
     }
 
-    /// As [`Rules::check_complex`], for tensors of any file. Complex numbers have no element type.
+    /// Refuses tensors without an element type that the user names or maps. `what` says what these are, and ends with a verb.
     ///
     /// # Errors
     /// The first such tensor, and the reason.
-    pub fn check_complex_of<'a>(
+    pub fn check_types<'a>(
         &self,
         tensors: impl IntoIterator<Item = (&'a str, Option<ElementType>)>,
+        what: &str,
     ) -> Result<(), String> {
         let is_meant =
             |name: &str| matches!(self.wanted(name), Wanted::Mapped(_) | Wanted::Listed { by_its_name: true, .. });
-        let mut complex = tensors.into_iter().filter(|(_, element_type)| element_type.is_none());
-        complex.find(|(name, _)| is_meant(name)).map_or(Ok(()), |(name, _)| {
-            Err(format!("{name}: complex numbers are not cast (before other rules, --map '{name}=keep' leaves them)"))
+        let mut others = tensors.into_iter().filter(|(_, element_type)| element_type.is_none());
+        others.find(|(name, _)| is_meant(name)).map_or(Ok(()), |(name, _)| {
+            Err(format!("{name}: {what} not cast (before other rules, --map '{name}=keep' leaves them)"))
         })
     }
 

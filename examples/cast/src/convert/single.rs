@@ -72,7 +72,20 @@ impl Single {
     /// # Errors
     /// The file is invalid, or `from` contradicts it.
     pub fn open(path: &Path, format: FileFormat, from: Option<ElementType>, len: Option<u64>) -> Result<Self, Failure> {
-        let input = inputs::open(path)?;
+        Self::of(inputs::open(path)?, path, format, from, len)
+    }
+
+    /// As [`Single::open`], for a file that is open.
+    ///
+    /// # Errors
+    /// As [`Single::open`].
+    pub fn of(
+        input: Input,
+        path: &Path,
+        format: FileFormat,
+        from: Option<ElementType>,
+        len: Option<u64>,
+    ) -> Result<Self, Failure> {
         let mut kept = Vec::new();
         let mut data = None;
         let tensor = match format {
@@ -198,12 +211,12 @@ pub fn made(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, String> 
 ///
 /// # Errors
 /// The file cannot be read, or is no array.
-pub fn npy_of_no_type(path: &Path) -> Result<Option<(NpyHeader, u64)>, Failure> {
-    let (input, fail) = (inputs::open(path)?, |error| Failure::at(path, told(&error)));
-    match NpyArray::read(&input, None) {
+pub fn npy_of_no_type(input: &Input, path: &Path) -> Result<Option<(NpyHeader, u64)>, Failure> {
+    let fail = |error| Failure::at(path, told(&error));
+    match NpyArray::read(input, None) {
         Err(error) if is_about_dtype(error.cause()) => {
             let size = input.size().map_err(|error| Failure::at(path, error))?;
-            let header = NpyHeader::read(&input).map_err(fail)?;
+            let header = NpyHeader::read(input).map_err(fail)?;
             let bytes = size.saturating_sub(header.data_offset);
             Ok(Some((header, bytes)))
         }

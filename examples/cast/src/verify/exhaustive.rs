@@ -219,7 +219,7 @@ impl Device {
 /// The system starts no threads.
 fn start_threads() -> Result<(), Failure> {
     match ThreadPoolBuilder::new().build_global() {
-        // The error of a pool that existed before has no source.
+        // Without a source, it is the error of a pool that exists: the first thread that is refused ends the program.
         Err(error) if error.source().is_some() => Err(Failure::Work(format!("no threads can be started: {error}"))),
         _ => Ok(()),
     }

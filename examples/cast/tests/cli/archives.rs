@@ -286,6 +286,11 @@ fn info_reads_raw_codes_of_every_format() {
         let outcome = folder.cast(&format!("info {line}"));
         assert_eq!((outcome.status, outcome.text()), (Some(0), text), "{line}: {}", outcome.stderr);
     }
+    folder.write("f.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    for (input, text) in [("f.npy", "- [1]: float, 4 bytes\n"), ("a.npy", "- [2]: <V2, 4 bytes\n")] {
+        let outcome = folder.cast_from(input, "info - --in-format npy");
+        assert_eq!((outcome.status, outcome.text()), (Some(0), text), "{}", outcome.stderr);
+    }
     // Without a type, an array is listed as one in an archive.
     folder.write("m/z.npy", npy("<c8", false, "(1,)", &[0; 8]));
     folder.write("m/a.npy", npy("<V2", false, "(2,)", &[0; 4]));

@@ -122,7 +122,8 @@ impl Array {
 
     /// Warns that floats are copied, also as fields, which a rule would cast, but which cannot be cast.
     pub fn warn_if_left(&self, path: &Path, name: &str, args: &ConvertArgs) {
-        // Each field has a name and a dtype between apostrophes.
+        // Each field has a name and a dtype between apostrophes. A name that begins like a dtype may
+        // give a warning too many.
         let mut dtypes = self.header.dtype.split('\'').filter(|part| part.starts_with(['<', '>', '|']));
         let is_float = dtypes.any(|dtype| matches!(dtype.chars().nth(1), Some('f' | 'c' | 'W')));
         let is_meant = self.from.is_none() && matches!(args.rules.wanted(name), Wanted::Listed { .. });
