@@ -6,7 +6,7 @@ import { isDevice, options as checked, settings } from './arguments.js';
 import { ARRAYS, addressable, bytesOf, kept, suitable } from './arrays.js';
 import { castGpu, castGpuGiven, keeping } from './cast-gpu.js';
 import { Caster, settingsOf } from './caster.js';
-import { Functions } from './functions.js';
+import { Functions, functionsGiven } from './functions.js';
 import { elementTypes, packedBytesOf, plan, planGiven, version } from './plans.js';
 import { casts } from './self-test.js';
 import { typeNamed } from './types.js';
@@ -41,10 +41,18 @@ export function api(load, { hasGpu = true } = {}) {
     return typeNamed(names, name);
   }
 
+  function noAdapter(message) {
+    return Object.assign(new Error(message), { name: 'NoAdapter' });
+  }
+
+  function reachable() {
+    if (!hasGpu) throw noAdapter('in Node, casts run on the CPU');
+  }
+
   /** Opens a device. One that fails on known codes is an error, unless it is wanted untested. */
   async function open(module, untested) {
-    const none = !hasGpu ? 'in Node, casts run on the CPU' : !globalThis.navigator?.gpu ? 'there is no WebGPU here' : undefined;
-    if (none) throw Object.assign(new Error(none), { name: 'NoAdapter' });
+    reachable();
+    if (!globalThis.navigator?.gpu) throw noAdapter('there is no WebGPU here');
     return module.Gpu.open(untested);
   }
 
@@ -59,6 +67,8 @@ export function api(load, { hasGpu = true } = {}) {
     const { device = 'cpu', elements, options } = checked(given);
     const own = bytesOf(source);
     addressable(own.bytes.length);
+    // Before the copy, which can take long.
+    if (device === 'gpu') reachable();
     // Only a cast on the CPU reads the array before this function returns, and only where nothing is to be loaded.
     const array = whole.loaded && device === 'cpu' ? own : kept(own);
     const module = whole.loaded ?? await whole();
@@ -111,7 +121,7 @@ export function api(load, { hasGpu = true } = {}) {
     selfTest,
     createCaster: planned((device, read) => new Caster(device, read), (device, given) => [device, settingsOf(device, given)]),
     plan: planned(plan, planGiven),
-    functions: planned((prefix, settings) => new Functions(prefix, settings)),
+    functions: planned((prefix, values) => new Functions(prefix, values), functionsGiven),
     castGpu: planned(castGpu, (...given) => {
       const read = castGpuGiven(...given);
       return [planning.loaded ? read : keeping(read)];

@@ -29,15 +29,19 @@ const METHODS = [
   'load', 'loadValue', 'store', 'storeAtomic', 'storeValue',
 ];
 
+/** What `functions` is given, read before the module is waited for. */
+export function functionsGiven(prefix, given = {}) {
+  if (typeof prefix !== 'string') throw wrong('prefix', 'a string', prefix);
+  object('options', given);
+  known('the options', given, ['values']);
+  return [prefix, choice('values', ['f32', 'f16'], given.values ?? 'f32')];
+}
+
 /** Functions under one prefix. Each method writes a function, unless it is written, and tells its name and types. */
 export class Functions {
   #functions;
 
-  constructor(prefix, given = {}) {
-    if (typeof prefix !== 'string') throw wrong('prefix', 'a string', prefix);
-    object('options', given);
-    known('the options', given, ['values']);
-    const values = choice('values', ['f32', 'f16'], given.values ?? 'f32');
+  constructor(prefix, values) {
     this.#functions = called(() => new module.Functions(prefix, values === 'f16'));
   }
 

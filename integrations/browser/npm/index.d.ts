@@ -57,7 +57,7 @@ export interface Float16Codes extends ArrayBufferView {
  * Uint8Array or Uint8ClampedArray, or a Float16Array of float16. It is read before the call returns: it may be changed or transferred
  * at once.
  *
- * A wrong argument is a `TypeError` that names it, before any work; other errors have the name of what went wrong, such as
+ * A wrong argument is a `TypeError` that names it, before anything is cast; other errors have the name of what went wrong, such as
  * `DeviceLost`. Both arrays must have less than 4 GiB (`ShapeOverflow`). In Node, `device: 'gpu'` is refused with `NoAdapter`.
  */
 export function cast(source: TypedArray | Float16Codes, from: ElementTypeName, to: ElementTypeName, options?: CastOptions):

@@ -61,10 +61,13 @@ export class Kernels {
   }
 
   #descriptor(kernel, access, { from, to }) {
-    const { maxComputeInvocationsPerWorkgroup: most, maxComputeWorkgroupSizeX: wide } = this.#device.limits;
-    const [needed, allowed] = [mostInvocations(), Math.min(most, wide)];
-    if (allowed < needed) {
-      const limit = 'max_compute_invocations_per_workgroup';
+    const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.#device.limits;
+    const needed = mostInvocations();
+    for (const [limit, allowed] of [
+      ['max_compute_invocations_per_workgroup', maxComputeInvocationsPerWorkgroup],
+      ['max_compute_workgroup_size_x', maxComputeWorkgroupSizeX],
+    ]) {
+      if (!(allowed < needed)) continue;
       const text = `casting ${from} to ${to} exceeds the limit ${limit}: ${needed} needed, ${allowed} allowed`;
       throw new LimitError(text, { from, to, limit, needed, allowed });
     }

@@ -26,7 +26,8 @@ use crate::work::{self, MAPPED_BYTES, Work, item_size};
 /// to : name, dtype or ONNX number
 ///     ``"float8e4m3fn"``, ``"F8_E4M3"``, ``ml_dtypes.float8_e4m3fn``, ``torch.float8_e4m3fn`` and 17 mean the same.
 ///     Names are those of ONNX, so that ``"float"`` has 32 bits, and those of numpy, ml_dtypes and safetensors. Classes are those
-///     of numpy's and ml_dtypes' scalars and dtypes, and Python's bool, int, float, str, bytes and object as in numpy.
+///     of numpy's and ml_dtypes' scalars and dtypes, numbers of ctypes, and Python's bool, int, float, str, bytes and object as in
+///     numpy.
 /// saturate : bool
 ///     float8 results: values beyond the range become the largest finite number instead of an infinity or NaN.
 /// round_mode : "up", "down" or "nearest"

@@ -99,8 +99,8 @@ fn dtype_attribute<'py>(to: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Py
     Ok(found.and_then(|dtype| dtype.cast_into().ok()))
 }
 
-/// The dtype that a class means: one of numpy's scalars or of Python's own, a class of dtypes, or one with a `dtype`. `None` for
-/// other classes, of which numpy makes the dtype of objects.
+/// The dtype that a class means: one of numpy's scalars, of Python's own or of the numbers of ctypes, a class of dtypes, or one with a
+/// `dtype`. `None` for other classes, of which numpy makes the dtype of objects.
 fn dtype_of_class<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyArrayDescr>>> {
     let py = class.py();
     if class.is_subclass_of::<PyArrayDescr>()? {
@@ -124,14 +124,23 @@ fn dtype_of_class<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py,
     if own.iter().any(|known| known.is(class)) {
         return PyArrayDescr::new(py, class).map(Some);
     }
+    if let Some(ctypes) = loaded(py, intern!(py, "ctypes"))?
+        && let Some(simple) = ctypes.getattr_opt(intern!(py, "_SimpleCData"))?
+        && class.is_subclass(&simple)?
+    {
+        // The others are characters and pointers.
+        let is_number = |dtype: &Bound<'_, PyArrayDescr>| matches!(dtype.kind(), b'b' | b'i' | b'u' | b'f');
+        return Ok(PyArrayDescr::new(py, class).ok().filter(is_number));
+    }
     // numpy takes subclasses, and classes of several dtypes, for one dtype, with a warning or without.
     let scalar = PyArrayDescr::new(py, class).ok().filter(|dtype| dtype.typeobj().is(class));
     scalar.map_or_else(|| dtype_attribute(class), |dtype| Ok(Some(dtype)))
 }
 
-/// The dtype that a text means in numpy. numpy takes a character such as `\0` for the number of a type; it is no name.
+/// The dtype that a text means in numpy. numpy takes a character such as `\0` for the number of a type, and
+/// `U+5` for `U5`; these are no names.
 fn dtype_of_text<'py>(py: Python<'py>, text: &str) -> Option<Bound<'py, PyArrayDescr>> {
-    let is_name = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_name = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'+');
     is_name.then(|| PyArrayDescr::new(py, text).ok()).flatten()
 }
 
@@ -174,12 +183,17 @@ fn of_text(py: Python<'_>, text: &str) -> PyResult<ElementType> {
         },
         (Ok(named), false) => Ok(named),
         // `U5` among `U8` and `U16`, the names of safetensors, would be strings.
-        (Err(_), _) if text.strip_prefix('U').is_some_and(|digits| digits.parse::<u32>().is_ok()) => Err(cast_error(
+        (Err(_), _) if text.strip_prefix('U').is_some_and(is_length) => Err(cast_error(
             py,
             format!("{text:?} is no element type, as \"U8\" is uint8 and no string: for strings write \"<{text}\""),
         )),
         (Err(error), _) => of_numpy().ok_or_else(|| from_core(py, &error)),
     }
+}
+
+/// Whether a text is a number of characters. `u32` reads a `+` too.
+fn is_length(digits: &str) -> bool {
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u32>().is_ok()
 }
 
 fn of_dtype(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<ElementType> {

@@ -22,16 +22,17 @@ pub fn pack_codes<'py>(
     py.detach(|| cpu::pack_codes(element_type, codes, packed)).map_err(|error| from_core(py, &error))
 }
 
-/// The opposite of [`pack_codes`].
+/// The opposite of [`pack_codes`]. `name` is the caller's argument that `packed` is of.
 #[pyfunction]
 pub fn unpack_codes<'py>(
     packed: &Bound<'py, PyUntypedArray>,
     code: i32,
     codes: &Bound<'py, PyUntypedArray>,
+    name: &str,
 ) -> PyResult<()> {
     let py = packed.py();
     let element_type = of_code(py, code)?;
-    let (packed, mut codes) = (Source::new(packed)?, Destination::new(codes)?);
+    let (packed, mut codes) = (Source::of(packed, name)?, Destination::new(codes)?);
     let (packed, codes) = (packed.bytes()?, codes.bytes()?);
     py.detach(|| cpu::unpack_codes(element_type, packed, codes)).map_err(|error| from_core(py, &error))
 }

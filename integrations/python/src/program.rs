@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use wgpu_cast_cli::embedded::{self, Printed, Refused};
 
 use crate::error::convert_error;
-use crate::threads::Pool;
+use crate::threads::{self, Pool};
 
 /// The time between two looks at signals such as Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -44,7 +44,7 @@ pub fn run(
             embedded::run(arguments, Box::new(on_progress), Some(pool))
         }
     };
-    let worker = std::thread::Builder::new().name("wgpu-cast".to_owned()).spawn(command)?;
+    let worker = std::thread::Builder::new().name("wgpu-cast".to_owned()).spawn(command).map_err(threads::no_thread)?;
     let receive = std::sync::Mutex::new(receive);
     let next = || receive.lock().map_or(Err(RecvTimeoutError::Disconnected), |receive| receive.recv_timeout(LOOK));
     let watched = loop {

@@ -1,6 +1,10 @@
 """Results, names of types, and options."""
 
+import ctypes
 import decimal
+import os
+import subprocess
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -116,6 +120,9 @@ def test_every_spelling_of_a_type():
         ("\0", CastError, 'unknown element type "\\0"'),
         ("\x17", CastError, 'unknown element type "\\u{17}"'),
         ("\ud800", CastError, "unknown element type '\\ud800'"),
+        # numpy takes it for `U5`.
+        ("U+5", CastError, 'unknown element type "U+5"'),
+        ("S+5", CastError, 'unknown element type "S+5"'),
         # numpy makes objects of all other classes.
         (complex, CastError, "the dtype complex128 is no element type of ONNX"),
         (np.dtypes.DateTime64DType, CastError, "the dtype datetime64 is no element type of ONNX"),
@@ -129,6 +136,10 @@ def test_every_spelling_of_a_type():
             (type, "type"),
             (type(None), "NoneType"),
             (memoryview, "memoryview"),
+            (ctypes.c_char, "ctypes.c_char"),
+            (ctypes.c_char_p, "ctypes.c_char_p"),
+            (ctypes.py_object, "ctypes.py_object"),
+            (ctypes.Structure, "_ctypes.Structure"),
             (decimal.Decimal, "decimal.Decimal"),
             (wgpu_cast.ElementType, "wgpu_cast._types.ElementType"),
         ]),
@@ -149,6 +160,16 @@ def test_classes():
             assert cast(np.ones(2), meant).dtype == dtype(name), meant
     for own, name in [(bool, "bool"), (int, "int64"), (float, "float64")]:
         assert cast(np.ones(2), own).dtype == name
+    for own, name in [
+        (ctypes.c_bool, "bool"),
+        (ctypes.c_uint8, "uint8"),
+        (ctypes.c_int32, "int32"),
+        (ctypes.c_int64, "int64"),
+        (ctypes.c_float, "float32"),
+        (ctypes.c_double, "float64"),
+    ]:
+        assert cast(np.ones(2), own).dtype == name
+        assert wgpu_cast.unpack(bytes(8), own, 8 // np.dtype(name).itemsize).dtype == name
 
 
 @pytest.mark.parametrize(
@@ -280,3 +301,45 @@ def test_large_casts_with_any_number_of_threads():
     with pytest.raises(TypeError) as unfit:
         wgpu_cast.set_threads("2")
     assert str(unfit.value) == "n must be an int or None, got str"
+
+
+NO_THREADS = """
+import sys
+import numpy as np, wgpu_cast
+x = np.arange(1 << 18, dtype=np.float32)
+for to in ("float16", "int64", "string"):
+    result = wgpu_cast.cast(x, to)
+    assert result.shape == x.shape and result[300] in (300, "300.0"), to
+assert wgpu_cast.cast(result, "float").tolist() == x.tolist()
+assert wgpu_cast.cast(x, "float", strict=True, losses=True)[1].total == 0
+assert wgpu_cast.cast(x, "float", scale=np.float32(2))[3] == 6
+try:
+    wgpu_cast.cast(x, "int8", losses=True, strict=True)
+except wgpu_cast.LossError as error:
+    assert error.losses.total == (1 << 18) - 128
+np.save(sys.argv[1], x)
+def told(call):
+    try:
+        call()
+    except RuntimeError as error:
+        print(str(error).rpartition(": ")[0])
+told(lambda: wgpu_cast.info(sys.argv[1]))
+told(lambda: wgpu_cast.convert(sys.argv[1], sys.argv[1] + ".npy", to="float16"))
+# Threads that the program asks for are not left out.
+wgpu_cast.set_threads(2)
+told(lambda: wgpu_cast.cast(x, "float16"))
+wgpu_cast.set_threads(1)
+wgpu_cast.cast(x, "float16")
+told(lambda: wgpu_cast.info(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="stacks that Linux refuses")
+def test_a_system_that_starts_no_threads(tmp_path):
+    """No address space has room for a stack of this size."""
+    environment = os.environ | {"RUST_MIN_STACK": "18446744073692774399"}
+    run = [sys.executable, "-c", NO_THREADS, tmp_path / "a.npy"]
+    ran = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=300)
+    command = "the system starts no thread, and convert and info need one"
+    assert ran.stdout.splitlines() == [command, command, "cannot start 2 threads", command], ran
+    assert os.listdir(tmp_path) == ["a.npy"]

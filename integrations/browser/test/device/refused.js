@@ -117,12 +117,19 @@ export async function limits({ web, device }) {
 
 /** What devices refuse: one with small workgroups, and one that compiles no kernel, but is asked again. */
 export async function refusing({ web, device }) {
-  const limits = new Proxy(device.limits, { get: (target, name) => (name === 'maxComputeInvocationsPerWorkgroup' ? 128 : target[name]) });
-  const narrow = await web.createCaster(changed(device, { limits }));
-  const limit = await thrown(() => narrow.prepare('float', 'int8', 1));
-  equal([limit.name, limit.message, limit instanceof web.LimitError], [
-    'Limit', 'casting float to int8 exceeds the limit max_compute_invocations_per_workgroup: 256 needed, 128 allowed', true,
-  ], 'small workgroups');
+  const [most, wide] = ['maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX'];
+  for (const [small, name, allowed] of [
+    [{ [most]: 128 }, 'max_compute_invocations_per_workgroup', 128],
+    [{ [wide]: 64 }, 'max_compute_workgroup_size_x', 64],
+    [{ [most]: 128, [wide]: 64 }, 'max_compute_invocations_per_workgroup', 128],
+  ]) {
+    const limits = new Proxy(device.limits, { get: (target, key) => small[key] ?? target[key] });
+    const narrow = await web.createCaster(changed(device, { limits }));
+    const limit = await thrown(() => narrow.prepare('float', 'int8', 1));
+    equal([limit.name, limit.message, limit.limit, limit.needed, limit.allowed, limit instanceof web.LimitError], [
+      'Limit', `casting float to int8 exceeds the limit ${name}: 256 needed, ${allowed} allowed`, name, 256, allowed, true,
+    ], 'small workgroups');
+  }
   let compiled = 0;
   const createShaderModule = (descriptor) => {
     compiled += 1;

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from . import _native
 from ._errors import ConvertError
@@ -12,6 +12,8 @@ from ._types import element_type
 from ._typing import Path
 
 __all__ = ["Converted", "ConvertedTensor", "StoredTensor", "convert", "info"]
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def convert(
     Raises ConvertError with the message of the command if a file is invalid or cannot be written, if options do not fit,
     or, with ``strict``, if a value is beyond the range of its type, or a scale becomes 0. Nothing is written then.
     """
-    sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    sources = sources_of(source)
     arguments = ["convert", "--json"]
     arguments += [] if saturate else ["--saturate=false"]
     if to is not None:
@@ -117,6 +119,21 @@ def convert(
     )
 
 
+def sources_of(source: Path | Sequence[Path]) -> Sequence[Path]:
+    if isinstance(source, (str, os.PathLike)):
+        return [source]
+    return listed(source, f"source must be a path or a list of paths, got {type(source).__name__}")
+
+
+def listed(given: Sequence[Item], refusal: str) -> list[Item]:
+    """The items. The text of the TypeError is for an object that has none."""
+    try:
+        items = iter(given)
+    except TypeError:
+        raise TypeError(refusal) from None
+    return list(items)
+
+
 def path_of(path: Path, name: str) -> str:
     """The text of a path. The command does not tell which argument is empty."""
     try:
@@ -132,15 +149,16 @@ def texts(given: Sequence[str], name: str) -> Sequence[str]:
     """Refuses a text, which is a sequence of its characters: as patterns, ``*.bias`` would match everything."""
     if isinstance(given, str):
         raise TypeError(f"{name} must be a list of str, got the str {given!r}")
-    return given
+    return listed(given, f"{name} must be a list of str, got {type(given).__name__}")
 
 
 def further(options: Sequence[str]) -> Sequence[str]:
     """The options of the command, without those for which it prints a text instead of working."""
-    for option in texts(options, "options"):
+    given = texts(options, "options")
+    for option in given:
         if option in ("-h", "--help", "-V", "--version"):
             raise ConvertError(f"options has {option}, which prints a text: run wgpu-cast {option}", 2)
-    return options
+    return given
 
 
 def rows(printed: str) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def unpack(data: Any, dtype: Any, shape: int | Sequence[int]) -> Array:
         codes = np.empty(shape, _native.dtype(code))
     except ValueError as error:
         raise CastError(f"shape {shape!r} is none of an array: {error}") from None
-    return unpack_array(np.require(packed_bytes(data), requirements=["C", "A"]), code, codes)
+    return unpack_array(np.require(packed_bytes(data), requirements=["C", "A"]), code, codes, "data")
 
 
 def packed_bytes(data: Any) -> Array:
@@ -76,7 +76,7 @@ def packed_bytes(data: Any) -> Array:
         raise CastError(f"data must be contiguous: {error}") from None
 
 
-def unpack_array(packed: Array, code: int, codes: Array) -> Array:
-    """Unpacks a contiguous array of bytes into another contiguous array."""
-    _native.unpack_codes(packed, code, codes)
+def unpack_array(packed: Array, code: int, codes: Array, name: str) -> Array:
+    """Unpacks a contiguous array of bytes into another contiguous array. ``name`` is the caller's argument that it is of."""
+    _native.unpack_codes(packed, code, codes, name)
     return codes

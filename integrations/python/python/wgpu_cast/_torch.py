@@ -53,7 +53,7 @@ def codes_of(torch: Any, x: Any) -> tuple[Array, int]:
         if codes.ndim == 0:
             raise CastError(f"a tensor of {x.dtype} has at least one axis")
         shape = (*codes.shape[:-1], 2 * codes.shape[-1])
-        codes = unpack_array(np.ascontiguousarray(codes), source, np.empty(shape, np.uint8))
+        codes = unpack_array(np.ascontiguousarray(codes), source, np.empty(shape, np.uint8), "x")
     return codes, source
 
 

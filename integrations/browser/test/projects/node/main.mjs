@@ -26,8 +26,14 @@ const plans = [10, 20].map((elements) => {
   shape[0] = elements;
   return plan('float', 'int8', { shape });
 });
+const given = {};
+const written = ['f16', 'f32'].map((values) => {
+  given.values = values;
+  return functions('q', given);
+});
 const [ten, twenty] = (await Promise.all(plans)).map(({ dispatches: [{ bindings }] }) => bindings[0].size);
 assert.deepEqual([ten, twenty], [40, 80]);
+assert.deepEqual((await Promise.all(written)).map((each) => each.decode('float16').result), ['f16', 'f32']);
 
 const { data, losses } = await cast(new Float32Array([1, 448, 465, NaN]), 'float', 'float8e4m3fn');
 assert.deepEqual(data, Uint8Array.of(0x38, 0x7e, 0x7e, 0x7f));
@@ -82,7 +88,7 @@ for (const length of [2 ** 32, 2 ** 32 + 8]) {
   assert.throws(() => addressable(length), { name: 'ShapeOverflow', message: `source has ${length} bytes; an array must have less than 4 GiB` });
 }
 
-// A wrong argument is told before any work.
+// A wrong argument is told before anything is cast.
 function detached() {
   const array = Float32Array.of(1);
   structuredClone(array.buffer, { transfer: [array.buffer] });
@@ -145,6 +151,12 @@ await assert.rejects(packedBytes('int4', -1), { name: 'TypeError', message: 'ele
 // Also where a program has a GPU of its own.
 Object.defineProperty(globalThis.navigator ?? (globalThis.navigator = {}), 'gpu', { value: {}, configurable: true });
 await assert.rejects(cast(source, 'float', 'float16', { device: 'gpu' }), { name: 'NoAdapter', message: 'in Node, casts run on the CPU' });
+// It is told before the array is copied.
+const { slice } = Uint8Array.prototype;
+Uint8Array.prototype.slice = () => assert.fail('a copy');
+const refusal = cast(source, 'float', 'float16', { device: 'gpu' });
+Uint8Array.prototype.slice = slice;
+await assert.rejects(refusal, { name: 'NoAdapter' });
 
 // Plans and functions need no device.
 const { kernels, dispatches } = await plan('float', 'float8e4m3fn', 10_003);
