@@ -121,6 +121,9 @@ impl SafetensorsFile {
         }
         let infos = header.tensors();
         if entries(&text) != [infos.len(), header.metadata().as_ref().map_or(0, HashMap::len)] {
+            // The names take the memory of what was parsed.
+            drop(infos);
+            drop(header);
             return Err(SafetensorsFault::SameName { name: repeated(&text) }.into());
         }
         let mut tensors: Vec<_> =
@@ -249,8 +252,8 @@ fn repeated(header: &[u8]) -> String {
     let (mut names, mut found) = (HashSet::new(), None);
     for_each_name(header, |is_tensor, quoted| {
         let name = serde_json::from_slice::<String>(quoted).unwrap_or_default();
-        if found.is_none() && !names.insert((is_tensor, name.clone())) {
-            found = Some(name);
+        if let Some((_, name)) = names.replace((is_tensor, name)) {
+            found.get_or_insert(name);
         }
     });
     found.unwrap_or_default()

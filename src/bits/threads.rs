@@ -25,7 +25,7 @@ thread_local! {
 /// task is running, or else the global pool; `pool.install(|| cpu::cast(…))` chooses a pool. While the calling thread
 /// waits for them, it may run other tasks of that pool. If the caller holds a lock that such a task waits for, this is
 /// a deadlock. Such a caller must cast inside this function. If the system starts no threads for the global pool, casts use
-/// this thread alone. rayon does not try again.
+/// this thread alone, and rayon has no global pool for the rest of the process.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};

@@ -135,9 +135,10 @@ impl Prepared {
     /// # Memory
     /// If the device has no immediates, and for views and counts, each dispatch has 48 bytes of parameters in a uniform
     /// buffer (64 with a count, 320 for views). They start at a multiple of the device's
-    /// `min_uniform_buffer_offset_alignment`. Dispatches with equal parameters share them. Casts of one caster that are bound one after the other share a buffer of at most 16
-    /// KiB. When one of them is recorded, the buffer is unmapped and takes no further casts. So bind many casts before
-    /// the first of them is recorded. A buffer is freed when the last cast in it is dropped.
+    /// `min_uniform_buffer_offset_alignment`. Dispatches with equal parameters share them. Casts of one caster that are
+    /// bound one after the other share a buffer of at most 16 KiB. When one of them is recorded, the buffer is unmapped
+    /// and takes no further casts. So bind many casts before the first of them is recorded. A buffer is freed when the
+    /// last cast in it is dropped.
     ///
     /// wgpu writes each of these buffers through a staging buffer of the same size. It keeps that one, with some
     /// kilobytes of its own, until a submission after the first recording is done. A cast that is recorded before the

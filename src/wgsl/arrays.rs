@@ -97,10 +97,10 @@ impl Functions {
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for strings; [`Error::WgslName`] if the array's name has characters that no name has, or if an
-    /// earlier function under the same prefix takes it for an array of other elements or has the name of this one.
+    /// earlier function under the same prefix takes it for an array of other elements or has this function's name.
     pub fn load<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
-        let name = self.name(&format!("load_{element_type}_{}", array.name));
+        let name = self.of_codes("load", element_type, array);
         self.note(element_type, array, &[&name])?;
         let bits = element_type.code_bits();
         let body = match bits {
@@ -131,8 +131,7 @@ impl Functions {
     pub fn load_value<'a>(&mut self, from: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
         let name = self.name(&format!("load_{from}_as_{}_{}", self.values.name(), array.name));
-        let of_code = self.name(&format!("load_{from}_{}", array.name));
-        self.note(from, array, &[&name, &of_code])?;
+        self.note(from, array, &[&name, &self.of_codes("load", from, array)])?;
         let load = self.load(from, array)?;
         let decode = self.decode(from)?;
         let body = format!("return {}({}(index));", decode.name(), load.name());
@@ -181,10 +180,10 @@ impl Functions {
     ) -> Result<Function, Error> {
         let (array, values) = (array.into(), self.values.name());
         let spec = CastSpec::new(ElementType::FLOAT, to).with_options(*options);
-        let of_code = self.name(&format!("store_{to}_{}", array.name));
-        let told = if to.is_numeric() { suffix(&spec)? } else { String::new() };
-        let name = self.name(&format!("store_{to}{told}_from_{values}_{}", array.name));
-        self.note(to, array, &[&name, &of_code])?;
+        // For strings, `note` gives the error.
+        let suffix = if to.is_numeric() { suffix(&spec)? } else { String::new() };
+        let name = self.name(&format!("store_{to}{suffix}_from_{values}_{}", array.name));
+        self.note(to, array, &[&name, &self.of_codes("store", to, array)])?;
         let store = self.store(to, array)?;
         let encode = self.encode(to, options)?;
         let body = format!("{}(index, {}(value));", store.name(), encode.name());
@@ -199,7 +198,7 @@ impl Functions {
         verb: &str,
         put: impl Fn(&str, &str, &str) -> String,
     ) -> Result<Function, Error> {
-        let name = self.name(&format!("{verb}_{element_type}_{}", array.name));
+        let name = self.of_codes(verb, element_type, array);
         self.note(element_type, array, &[&name])?;
         let bits = element_type.code_bits();
         let body = match bits {
@@ -221,6 +220,11 @@ impl Functions {
         };
         let arguments = [("index", Type::U32), ("code", Type::code(element_type))];
         Ok(self.write_over(array.name, name, &arguments, None, &body))
+    }
+
+    /// The name of a function that loads or stores codes of an array.
+    fn of_codes(&self, verb: &str, element_type: ElementType, array: Array<'_>) -> String {
+        self.name(&format!("{verb}_{element_type}_{}", array.name))
     }
 
     /// Checks that the array's name is valid and that its elements have codes. Records the names of its functions.

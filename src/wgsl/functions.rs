@@ -41,8 +41,7 @@ impl Function {
 /// and the types of a function. It may be called again: a function is not written twice. Every name in the module's
 /// scope is the prefix, an underscore and the name in the method's documentation. So functions under two prefixes never
 /// collide, unless one prefix begins with the other and an underscore, as `q_a` and `q`. The text has no entry point, no
-/// binding and no directive, and needs no language extension. Only a
-/// [`Table`](super::Table) adds a variable.
+/// binding and no directive, and needs no language extension. Only a [`Table`](super::Table) adds a variable.
 ///
 /// ```
 /// use wgpu_cast::wgsl::{Functions, Type};

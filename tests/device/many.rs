@@ -124,7 +124,7 @@ fn warm_up_compiles_the_kernels_of_lists() {
             let memory = [0, 1].map(|_| buffer(&device, 1 << 20));
             let (source, destination) = if one_buffer { (0, 1 << 19) } else { (0, 0) };
             for lens in [&[1, 2, 3][..], &[1003, 4001, 64], &[9001, 1]] {
-                // The slices start 64 KiB apart: at the device's alignment.
+                // The slices start at multiples of 64 KiB, and so of the device's alignment.
                 let casts = (0u64..).zip(lens).map(|(i, &len)| {
                     let [source, destination] = [source + (i << 16), destination + (i << 17)];
                     let written = if one_buffer { &memory[0] } else { &memory[1] };

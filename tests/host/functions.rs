@@ -336,7 +336,7 @@ fn an_array_of_other_elements_is_refused() {
     for (error, name) in errors.into_iter().zip(["words", "words", "vectors", "atomic", "atomic"]) {
         let expected = format!(
             "\"{name}\" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of \
-             other elements, or has this function's name"
+             other elements, or has the name that this function would have"
         );
         assert_eq!(error.unwrap_err().to_string(), expected);
     }

@@ -104,8 +104,8 @@ fn large_work_uses_the_pool_unless_it_is_on_this_thread() {
     }
 }
 
-/// Where the system refuses threads, the calling thread does all the work. Stacks that are nearly as large as all addresses fit into no
-/// memory.
+/// Where the system refuses threads, the calling thread does all the work. Stacks that are nearly as large as all addresses
+/// fit into no memory.
 #[test]
 fn large_work_needs_no_other_thread() {
     const CHILD: &str = "WGPU_CAST_TEST_REFUSED";

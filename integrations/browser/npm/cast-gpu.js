@@ -114,7 +114,7 @@ export async function castGpu(read) {
   const { slice, all } = sourceOf(read, type, target);
   let cast = preparing(casterOf(device), from, to, elements ?? all, options);
   let { array } = read;
-  // Where nothing is compiled, the array goes to the device before this function returns, and is not copied before.
+  // Where all kernels are compiled already, the array goes to the device before this function returns, and is not copied before.
   if (cast instanceof Promise) {
     // Nobody waits for the kernels if there is no memory for a copy.
     cast.catch(() => {});

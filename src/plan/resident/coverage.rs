@@ -5,9 +5,9 @@ use crate::plan::limits::PlanSettings;
 use crate::plan::measures::{crosses_words, wide_units_suit};
 use crate::types::conversion::Conversion;
 
-/// The kernels that [`Caster::warm_up`](crate::Caster::warm_up) and its like compile or
-/// [`Caster::self_test`](crate::Caster::self_test) tests, by the places that the tensors of later casts may have. Each
-/// variant includes the variants before it.
+/// The kernels that [`Caster::warm_up`](crate::Caster::warm_up), [`warm_up_counted`](crate::Caster::warm_up_counted) and
+/// [`warm_up_many`](crate::Caster::warm_up_many) compile or [`Caster::self_test`](crate::Caster::self_test) tests, by the
+/// places that the tensors of later casts may have. Each variant includes the variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Coverage {

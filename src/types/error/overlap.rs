@@ -40,17 +40,17 @@ pub(super) struct OverlapText<'a> {
 impl fmt::Display for OverlapText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [one, other] = self.ranges;
-        let allowed = match (one.entry.is_some(), one.side.is_some() && other.side.is_some()) {
-            (true, _) => "the casts of a list run in no order",
-            (false, false) => {
-                return write!(
-                    f,
-                    "the bindings of {one} and {other} of one buffer overlap; a binding starts at the device's alignment, \
-                     and one over both tensors has all that lies between them"
-                );
-            }
-            _ if self.is_view => "source and destination of a view must be apart",
-            _ => "tensors of types of the same width must start at the same bit, or be apart",
+        if one.entry.is_none() && [one, other].iter().any(|range| range.side.is_none()) {
+            return write!(
+                f,
+                "the bindings of {one} and {other} of one buffer overlap; a binding starts at the device's alignment, and \
+                 one over both tensors has all that lies between them"
+            );
+        }
+        let allowed = match one.entry {
+            Some(_) => "the casts of a list run in no order",
+            None if self.is_view => "source and destination of a view must be apart",
+            None => "tensors of types of the same width must start at the same bit, or be apart",
         };
         write!(f, "{one} and {other} of one buffer overlap; {allowed}")
     }

@@ -23,7 +23,7 @@ pub enum SliceFault {
     #[non_exhaustive]
     Length {
         /// Bytes that the elements need. For a part of a larger tensor, the elements before the part count too. For a
-        /// view, the bytes from the lowest to the highest element.
+        /// view, the bytes from the lowest to the highest element. `u64::MAX` if they do not fit in 64 bits.
         expected: u64,
         /// Bytes of the slice.
         found: u64,

@@ -232,7 +232,7 @@ fn element_types_names_and_shapes() {
     }
     assert_eq!(
         name("a_", true),
-        r#""a_" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of other elements, or has this function's name"#
+        r#""a_" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of other elements, or has the name that this function would have"#
     );
     assert_eq!("flaot".parse::<ElementType>().unwrap_err().to_string(), r#"unknown element type "flaot""#);
     assert_eq!(

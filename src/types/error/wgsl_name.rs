@@ -18,7 +18,8 @@ pub(super) fn reason(name: &str, taken: bool) -> &'static str {
     match fault_of_name(name) {
         Some(fault) => fault,
         None if taken => {
-            "an earlier function under the same prefix takes it for an array of other elements, or has this function's name"
+            "an earlier function under the same prefix takes it for an array of other elements, or has the name that this \
+             function would have"
         }
         None => "it ends with an underscore",
     }

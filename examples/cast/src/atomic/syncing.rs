@@ -28,7 +28,7 @@ pub struct Syncing {
 }
 
 impl Syncing {
-    /// Stores this file from now on. `None` if the system starts no thread: then the disk stores all at the end.
+    /// Stores this file from now on. `None` if the system starts no thread for that.
     pub fn new(file: impl Store) -> Option<Self> {
         let (more, wait) = sync_channel::<()>(1);
         let thread = Builder::new().spawn(move || wait.iter().try_for_each(|()| file.store())).ok()?;
